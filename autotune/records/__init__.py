@@ -1,0 +1,74 @@
+"""The frozen records that flow between the stages."""
+
+from autotune.records.board import Board, Proof, Standing
+from autotune.records.configuration import (
+    BASELINE_POLICY,
+    POLICIES,
+    REFERENCE_POLICIES,
+    SIXTEEN_BIT_POLICIES,
+    Configuration,
+    LossScale,
+)
+from autotune.records.finding import Finding, Severity
+from autotune.records.hardware import Ceiling, CpuInfo, GpuInfo, HardwareProfile, SoftwareInfo, TpuInfo
+from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, StepTrace
+from autotune.records.recommendation import (
+    AccuracyEvidence,
+    AccuracyVerdictName,
+    CandidateRow,
+    CostEvidence,
+    Curve,
+    MemoryEvidence,
+    PolicyRow,
+    Recommendation,
+    SpeedEvidence,
+    StabilityEvidence,
+    TrialRow,
+)
+from autotune.records.run import Excluded, JudgeOptions, RunRecord
+from autotune.records.space import Plan, SearchSpace
+from autotune.records.workload import FitCall, LayerInfo, WorkloadInfo
+
+__all__ = [
+    "BASELINE_POLICY",
+    "POLICIES",
+    "REFERENCE_POLICIES",
+    "SIXTEEN_BIT_POLICIES",
+    "AccuracyEvidence",
+    "AccuracyVerdictName",
+    "Board",
+    "CandidateRow",
+    "Ceiling",
+    "Chunk",
+    "Configuration",
+    "CostEvidence",
+    "CpuInfo",
+    "Curve",
+    "CurvePoint",
+    "Excluded",
+    "Finding",
+    "FitCall",
+    "GpuInfo",
+    "HardwareProfile",
+    "JudgeOptions",
+    "LayerInfo",
+    "LossScale",
+    "Measurement",
+    "MemoryEvidence",
+    "Outcome",
+    "Plan",
+    "PolicyRow",
+    "Proof",
+    "Recommendation",
+    "RunRecord",
+    "SearchSpace",
+    "Severity",
+    "SoftwareInfo",
+    "SpeedEvidence",
+    "StabilityEvidence",
+    "Standing",
+    "StepTrace",
+    "TpuInfo",
+    "TrialRow",
+    "WorkloadInfo",
+]

@@ -1,0 +1,213 @@
+"""The answer, in the layout of recommendation.json, schema 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from autotune.records.configuration import Configuration
+from autotune.records.finding import Finding
+from autotune.records.hardware import HardwareProfile, SoftwareInfo
+from autotune.records.measurement import CurvePoint, Outcome
+from autotune.records.run import Excluded
+from autotune.records.workload import WorkloadInfo
+
+AccuracyVerdictName = Literal["matches", "worse", "inconclusive"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SpeedEvidence:
+    """How fast, against the baseline; every ratio above 1 means faster.
+
+    Attributes:
+        speedup: Ratio of samples a second, from the duel where ``source`` says so.
+        speedup_low: Lower end of its 95% interval.
+        speedup_high: Upper end.
+        time_to_quality_speedup: Ratio of times to the baseline's final quality.
+        pairs: Pairs of chunks in the duel; 0 without.
+        source: ``duel`` (alternating chunks), ``trials`` (separate trials) or None (baseline only).
+    """
+
+    baseline_samples_per_s: float | None = None
+    samples_per_s: float | None = None
+    speedup: float | None = None
+    speedup_low: float | None = None
+    speedup_high: float | None = None
+    time_to_quality_speedup: float | None = None
+    time_to_quality_speedup_low: float | None = None
+    time_to_quality_speedup_high: float | None = None
+    baseline_step_time_s: float | None = None
+    step_time_s: float | None = None
+    pairs: int = 0
+    source: Literal["duel", "trials"] | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AccuracyEvidence:
+    """Whether it learns as well as the baseline.
+
+    ``difference`` is candidate minus baseline, turned so that negative is worse.
+
+    Attributes:
+        detectable: Smallest drop that this evidence would have seen (95% one-sided), in the metric's units.
+        share_of_plan: Part of the planned run that the evidence saw, 0 to 1.
+        independent_seeds: Seeds whose runs really differed.
+        paired: Whether data order was the same on both sides in every pair; None when not known.
+    """
+
+    metric: str | None = None
+    direction: Literal["max", "min"] | None = None
+    baseline: float | None = None
+    candidate: float | None = None
+    difference: float | None = None
+    difference_low: float | None = None
+    difference_high: float | None = None
+    margin: float | None = None
+    verdict: AccuracyVerdictName = "inconclusive"
+    seeds: int = 0
+    independent_seeds: int = 0
+    baseline_spread: float | None = None
+    samples_seen: int | None = None
+    source: Literal["validation", "training"] = "training"
+    detectable: float | None = None
+    share_of_plan: float | None = None
+    paired: bool | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StabilityEvidence:
+    """What happened to the updates, over all steps measured with this configuration."""
+
+    steps: int = 0
+    nonfinite_steps: int | None = None
+    skipped_updates: int | None = None
+    skipped_fraction: float | None = None
+    loss_scale_initial: float | None = None
+    loss_scale_final: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MemoryEvidence:
+    """Peak memory against the limit."""
+
+    baseline_peak_bytes: int | None = None
+    peak_bytes: int | None = None
+    limit_bytes: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CostEvidence:
+    """What the tuning cost and what it saves on the planned run."""
+
+    tuning_s: float
+    planned_epochs: int | None = None
+    baseline_run_s: float | None = None
+    run_s: float | None = None
+    break_even_epochs: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TrialRow:
+    """One trial as tables show it."""
+
+    number: int
+    purpose: Literal["speed", "quality", "duel"]
+    configuration: Configuration
+    outcome: Outcome
+    seed: int
+    step_time_s: float | None = None
+    step_time_low_s: float | None = None
+    step_time_high_s: float | None = None
+    samples_per_s: float | None = None
+    relative_speed: float | None = None
+    metric: float | None = None
+    peak_memory_bytes: int | None = None
+    steps: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PolicyRow:
+    """One policy at the written batch: the measured policy table.
+
+    Attributes:
+        relative_speed: Samples a second against the baseline; above 1 is faster.
+        run_s: Time of the planned epochs at this speed.
+        accuracy: Mean of the metric over its quality runs; None when none was needed.
+    """
+
+    policy: str
+    outcome: Outcome | None = None
+    step_time_s: float | None = None
+    relative_speed: float | None = None
+    run_s: float | None = None
+    accuracy: float | None = None
+    accuracy_verdict: AccuracyVerdictName | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CandidateRow:
+    """One configuration with all that is known of it: the batch table and the Pareto front."""
+
+    configuration: Configuration
+    samples_per_s: float | None = None
+    relative_speed: float | None = None
+    quality: float | None = None
+    accuracy_verdict: AccuracyVerdictName | None = None
+    time_to_quality_speedup: float | None = None
+    peak_memory_bytes: int | None = None
+    outcome: Outcome | None = None
+    note: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Curve:
+    """Quality along one quality run, for the figure."""
+
+    side: Literal["baseline", "candidate"]
+    seed: int
+    points: tuple[CurvePoint, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Recommendation:
+    """The answer with its evidence; the content of recommendation.json.
+
+    Attributes:
+        schema: 1.
+        verdict: Whether to change anything.
+        configuration: What to use; the baseline where it is kept.
+        headline: The answer in one sentence.
+        why: Reasons behind the verdict, one sentence each.
+        leader: Fastest admissible or open configuration when the baseline is kept, for the "why not".
+    """
+
+    schema: int = 1
+    verdict: Literal["recommended", "keep_baseline"]
+    headline: str
+    why: tuple[str, ...] = ()
+    configuration: Configuration
+    baseline: Configuration
+    speed: SpeedEvidence
+    accuracy: AccuracyEvidence
+    stability: StabilityEvidence
+    memory: MemoryEvidence
+    cost: CostEvidence
+    hardware: HardwareProfile
+    software: SoftwareInfo
+    workload: WorkloadInfo
+    hardware_fingerprint: str = ""
+    software_fingerprint: str = ""
+    workload_fingerprint: str = ""
+    policies: tuple[PolicyRow, ...] = ()
+    candidates: tuple[CandidateRow, ...] = ()
+    curves: tuple[Curve, ...] = ()
+    trials: tuple[TrialRow, ...] = ()
+    excluded: tuple[Excluded, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    open_questions: tuple[str, ...] = ()
+    interrupted: bool = False
+    started_at: str = ""
+    command: str = ""
