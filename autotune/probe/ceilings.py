@@ -1,0 +1,132 @@
+"""Measured limits: what this machine does in each dtype, whatever it says that it can do.
+
+``measure_ceilings`` runs in a process that may import TensorFlow; the rest is for the parent, which may not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autotune.errors import HardwareError
+from autotune.probe.child import answer_parent, ask_child
+from autotune.probe.ladder import climb
+from autotune.probe.operations import operations
+from autotune.records import Ceiling
+from autotune.records.codec import from_json
+
+DEFAULT_DTYPES = ("float32", "bfloat16", "float16")
+
+
+def measure_ceilings(
+    dtypes: Sequence[str] = DEFAULT_DTYPES,
+    budget_s: float = 3.0,
+    *,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[dict[str, Any]]:
+    """Child side: measures products, convolutions and memory on TensorFlow's default device.
+
+    Each operation is tried in growing sizes until a call takes some hundredths of a second, so a dtype that is fifty
+    times slower costs no more time. What fails (a dtype without a kernel) is left out.
+
+    Args:
+        dtypes: Names of floating-point dtypes.
+        budget_s: No operation is begun after it, in seconds; importing TensorFlow is not counted.
+        clock: Monotonic clock, in seconds.
+
+    Returns:
+        Ceilings as plain data, for ``ceilings_from``.
+    """
+    import tensorflow as tf
+
+    deadline = clock() + budget_s
+    measured = []
+    for operation, dtype, rungs in operations(tf, dtypes):
+        if clock() >= deadline:
+            break
+        best = climb(
+            rungs, clock=clock, ignore=(tf.errors.OpError, ValueError, TypeError)
+        )
+        if best is not None:
+            rate, size = best
+            measured.append(
+                {"operation": operation, "dtype": dtype, "per_s": rate, "size": size}
+            )
+    return measured
+
+
+def ceilings_from(data: object) -> tuple[Ceiling, ...]:
+    """Ceilings from what ``measure_ceilings`` gave.
+
+    Raises:
+        UsageError: The data are none of ours.
+    """
+    found: tuple[Ceiling, ...] = from_json(
+        tuple[Ceiling, ...], data, what="measured ceilings"
+    )
+    return tuple(c for c in found if math.isfinite(c.per_s) and c.per_s > 0)
+
+
+def run_ceilings(
+    timeout_s: float = 30.0,
+    *,
+    budget_s: float = 3.0,
+    dtypes: Sequence[str] = DEFAULT_DTYPES,
+    environment: Mapping[str, str] | None = None,
+) -> tuple[Ceiling, ...]:
+    """Measures the ceilings in a process of its own.
+
+    Args:
+        timeout_s: Time for everything, the import of TensorFlow included.
+        budget_s: Time for measuring.
+        dtypes: Names of floating-point dtypes.
+        environment: Variables set on top of this process's own.
+
+    Raises:
+        HardwareError: It took too long, or TensorFlow does not work here.
+    """
+    arguments = (
+        "--budget",
+        str(budget_s),
+        *(part for dtype in dtypes for part in ("--dtype", dtype)),
+    )
+    quiet = {
+        "TF_CPP_MIN_LOG_LEVEL": "3",
+        "TF_FORCE_GPU_ALLOW_GROWTH": "true",
+        **(environment or {}),
+    }
+    answer = ask_child(
+        "autotune.probe.ceilings", *arguments, timeout_s=timeout_s, environment=quiet
+    )
+    if answer.timed_out:
+        raise HardwareError(
+            f"measuring the machine's limits did not end within {timeout_s:g} s",
+            hint="look for other programs that use this machine or its GPU",
+        )
+    if not answer.lines:
+        raise HardwareError(
+            "the machine's limits could not be measured: TensorFlow does not run here",
+            hint="see whether python -c 'import tensorflow' works",
+            detail=answer.error,
+        )
+    return ceilings_from(answer.lines[-1])
+
+
+def _main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m autotune.probe.ceilings")
+    parser.add_argument("--budget", type=float, default=3.0, help="seconds to measure")
+    parser.add_argument(
+        "--dtype", action="append", help="dtype to measure; may be given several times"
+    )
+    options = parser.parse_args()
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    dtypes = tuple(options.dtype or DEFAULT_DTYPES)
+    answer_parent(lambda: [measure_ceilings(dtypes, options.budget)])
+
+
+if __name__ == "__main__":
+    _main()

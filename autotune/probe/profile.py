@@ -1,0 +1,85 @@
+"""The probe: everything that can be learned of the machine without running anything on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from autotune.probe.cpu import probe_cpu
+from autotune.probe.nvidia import GpuProbe, probe_gpus
+from autotune.probe.software import probe_software
+from autotune.probe.tpu import probe_tpu
+from autotune.records import (
+    Ceiling,
+    CpuInfo,
+    Finding,
+    GpuInfo,
+    HardwareProfile,
+    Severity,
+    TpuInfo,
+)
+
+T = TypeVar("T")
+
+
+def probe(
+    root: Path = Path("/"),
+    environment: Mapping[str, str] = os.environ,
+    *,
+    gpu_timeout_s: float = 5.0,
+    ceilings: tuple[Ceiling, ...] = (),
+) -> HardwareProfile:
+    """What this machine is. No failure of a part ends it: what was not learned is unknown, and a finding says why.
+
+    Args:
+        root: Folder that holds ``proc``, ``sys`` and ``dev``.
+        environment: Variables of the process to be measured.
+        gpu_timeout_s: Time given to the NVIDIA driver.
+        ceilings: Limits measured earlier, to be kept with the profile.
+    """
+    findings: list[Finding] = []
+    nothing: GpuProbe = ((), (), None, None)
+    # The driver is asked in a process of its own; the rest is read meanwhile.
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        asked = pool.submit(probe_gpus, environment, gpu_timeout_s)
+        cpu = _part("processor", lambda: probe_cpu(root), CpuInfo(), findings)
+        tpu = _part("TPU", lambda: probe_tpu(root, environment), None, findings)
+        gpus, gpu_findings, driver, cuda = _part("GPU", asked.result, nothing, findings)
+    findings += gpu_findings
+    return HardwareProfile(
+        device=_device(gpus, tpu),
+        cpu=cpu,
+        gpus=gpus,
+        tpu=tpu,
+        software=probe_software(nvidia_driver=driver, cuda=cuda),
+        ceilings=ceilings,
+        findings=tuple(findings),
+    )
+
+
+def _part(name: str, read: Callable[[], T], otherwise: T, findings: list[Finding]) -> T:
+    try:
+        return read()
+    except Exception as error:  # noqa: BLE001
+        # Whatever an odd machine makes of a part, the run goes on without it.
+        findings.append(
+            Finding(
+                code="probe_failed",
+                severity=Severity.WARNING,
+                message=f"the probe of the {name} failed: {type(error).__name__}: {error}",
+                advice="nothing to do: what it would have told is treated as unknown; please report it",
+            )
+        )
+        return otherwise
+
+
+def _device(
+    gpus: tuple[GpuInfo, ...], tpu: TpuInfo | None
+) -> Literal["cpu", "gpu", "tpu"]:
+    """Where training is expected to run; TensorFlow in the worker has the last word."""
+    if any(gpu.visible is not False for gpu in gpus):
+        return "gpu"
+    return "tpu" if tpu is not None else "cpu"
