@@ -1,0 +1,333 @@
+"""The parent's side of measuring: keeps workers alive, runs trials in them, turns events into measurements."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from autotune.errors import HardwareError, WorkerDied
+from autotune.measure.launcher import Launcher, Worker
+from autotune.measure.protocol import Message
+from autotune.measure.result import measurement_from
+from autotune.measure.spec import WorkerSpec
+from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outcome
+from autotune.records.codec import to_json
+
+_QUIET_S = 120.0
+_ALIVE = 4
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class QualityPlan:
+    """How long a quality run is; baseline and candidate see the same samples.
+
+    Attributes:
+        epochs: Epochs, or pseudo-epochs where ``steps_per_epoch`` is given.
+        steps_per_epoch: Steps of a pseudo-epoch at the written batch; None to run the script's own epochs.
+        validation_steps: Validation batches at each point; None for the script's own.
+        planned_epochs: Epochs that the script plans.
+        planned_steps: Steps that the script plans at the written batch; None when unknown.
+        share: Part of the planned samples that a run sees; None when unknown.
+    """
+
+    epochs: int
+    steps_per_epoch: int | None = None
+    validation_steps: int | None = None
+    planned_epochs: int
+    planned_steps: int | None = None
+    share: float | None = None
+
+    def command(self, configuration: Configuration, written_batch: int | None) -> Message:
+        """The message that runs this plan with a configuration."""
+        ratio = 1.0
+        if written_batch and configuration.batch_size:
+            ratio = configuration.batch_size / written_batch
+        command: Message = {"op": "quality", "configuration": to_json(configuration), "epochs": self.epochs, "step_stretch": ratio}
+        if self.steps_per_epoch is not None:
+            steps = max(1, round(self.steps_per_epoch / ratio))
+            command |= {"steps_per_epoch": steps, "epoch_scale": self.planned_epochs / self.epochs}
+            if self.planned_steps:  # schedules that count steps are compressed to the part of the plan that is run
+                command["step_stretch"] = self.planned_steps / (steps * self.epochs)
+        if self.validation_steps is not None:
+            command["validation_steps"] = self.validation_steps
+        return command
+
+
+class CaptureFailed(Exception):
+    """The script did not get as far as the wanted ``fit``.
+
+    Args:
+        kind: ``error``, ``exit``, ``fit``, ``framework``, ``ended``, ``timeout`` or an outcome's value.
+        message: Details, as the worker sent them.
+    """
+
+    def __init__(self, kind: str, message: Mapping[str, Any]) -> None:
+        super().__init__(kind)
+        self.kind = kind
+        self.message = dict(message)
+
+
+class Bench:
+    """Runs trials in workers, one for each policy and seed, kept alive over configurations.
+
+    Args:
+        launcher: Starts workers.
+        spec: What every worker is told; policy, seed and log are filled in.
+        logs: Folder for the workers' logs.
+        clock: Monotonic clock.
+    """
+
+    def __init__(self, launcher: Launcher, spec: WorkerSpec, logs: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._launcher = launcher
+        self._spec = spec
+        self._logs = logs
+        self._clock = clock
+        self._workers: dict[tuple[str, int], Worker] = {}
+        self._captured: dict[tuple[str, int], Message] = {}
+        self._used: set[tuple[str, int]] = set()
+        self._started = 0
+        self._again = True
+
+    def select_fit(self, index: int) -> None:
+        """From now on workers measure this ``fit``."""
+        self._spec = replace(self._spec, fit=index)
+        self.close()
+
+    def capture(self, policy: str, seed: int, limit_s: float) -> Message:
+        """Runs the script up to its ``fit`` in a worker of its own; what the worker found out there.
+
+        Raises:
+            CaptureFailed: It did not get there.
+            WorkerDied: The worker died on the way.
+        """
+        key = (policy, seed)
+        if key in self._workers:
+            return self._captured[key]
+        while len(self._workers) >= _ALIVE:
+            self._end(next(iter(self._workers)))
+        self._started += 1
+        log = f"{self._logs}/worker-{self._started:03d}-{policy}-seed{seed}.log"
+        worker = self._launcher.start(replace(self._spec, policy=policy, seed=seed, log_path=log))
+        self._workers[key] = worker
+        deadline = self._clock() + limit_s
+        try:
+            while True:
+                event = worker.receive(max(0.0, deadline - self._clock()))
+                if event is None:
+                    raise CaptureFailed("timeout", {"limit_s": limit_s})
+                if event["event"] == "captured":
+                    self._captured[key] = event
+                    self._again = bool(event["again"])
+                    return event
+                if event["event"] == "fresh_needed":
+                    return self._start_fresh(key, event, deadline - self._clock())
+                if event["event"] == "ended":
+                    raise CaptureFailed("ended", event)
+                if event["event"] == "failed":
+                    raise CaptureFailed(str(event["kind"]), event)
+        except BaseException:
+            self._end(key)
+            raise
+
+    def discover(self, limit_s: float) -> Message:
+        """Runs the script with every ``fit`` cut short and gives the ``fit`` calls that it makes."""
+        spec = self._spec
+        self._spec = replace(spec, fit=0)
+        try:
+            self.capture("float32", 0, limit_s)
+        except CaptureFailed as failed:
+            if failed.kind == "ended":
+                return failed.message
+            raise
+        finally:
+            self._spec = spec
+        raise AssertionError("a worker that looks for every fit captured one")
+
+    def ceilings(self, dtypes: tuple[str, ...], budget_s: float) -> list[dict[str, Any]]:
+        """Measured ceilings of this machine; empty when they cannot be measured."""
+        spec = replace(self._spec, ceilings=dtypes, ceilings_budget_s=budget_s, log_path=f"{self._logs}/ceilings.log")
+        worker = self._launcher.start(spec)
+        try:
+            event = worker.receive(60.0 + budget_s)
+            return list(event["ceilings"]) if event is not None and event["event"] == "ceilings" else []
+        except WorkerDied:
+            return []
+        finally:
+            worker.close()
+
+    def speed(
+        self, configuration: Configuration, *, chunk_s: float, limit_s: float, stop: Callable[[list[Chunk]], bool],
+        input_free: bool = False, capture_limit_s: float = 600.0,
+    ) -> Measurement:
+        """Times chunks of steps until ``stop`` says so or the limit is reached."""
+        command = {
+            "op": "speed", "configuration": to_json(configuration), "chunk_s": chunk_s, "limit_s": limit_s, "input_free": input_free,
+        }
+        return self._trial("speed", configuration, 0, command, capture_limit_s, stop=stop)
+
+    def quality(
+        self, configuration: Configuration, seed: int, plan: QualityPlan, *, written_batch: int | None, capture_limit_s: float = 600.0,
+        on_point: Callable[[CurvePoint], None] = lambda point: None,
+    ) -> Measurement:
+        """Trains for the plan's length and records the curve."""
+        if not self._again:
+            self._end((configuration.policy, seed))  # data that cannot be gone through again need the script afresh
+        command = plan.command(configuration, written_batch)
+        measured = self._trial("quality", configuration, seed, command, capture_limit_s, on_point=on_point)
+        return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
+
+    def duel(
+        self, baseline: Configuration, candidate: Configuration, *, chunk_s: float, duel_id: str,
+        enough: Callable[[list[Chunk], list[Chunk]], bool], capture_limit_s: float = 600.0,
+    ) -> tuple[Measurement, Measurement]:
+        """Runs baseline and candidate in alternating chunks in one sitting until ``enough`` says so."""
+        sides = (_Side(baseline), _Side(candidate))
+        keys = ((baseline.policy, 0), (candidate.policy, -1 if candidate.policy == baseline.policy else 0))
+        try:
+            for side, key in zip(sides, keys, strict=True):
+                side.worker = self._worker(key, capture_limit_s)
+                side.worker.send(
+                    {"op": "speed", "configuration": to_json(side.configuration), "chunk_s": chunk_s, "limit_s": 1e9, "on_command": True}
+                )
+                side.until_waiting(self._next)
+            while True:
+                first, second = sides if len(sides[0].timed) % 2 == 0 else sides[::-1]  # who goes first changes every pair
+                for side in (first, second):
+                    side.worker.send({"op": "go"})
+                    side.until_waiting(self._next)
+                if any(side.ended for side in sides) or enough(sides[0].timed, sides[1].timed):
+                    break
+            for side in sides:
+                side.finish(self._next)
+        except (WorkerDied, CaptureFailed, _Silent) as error:
+            for key in keys:
+                self._end(key)
+            raise HardwareError(f"the closing comparison could not be made: {error}") from None
+        first_side, second_side = (
+            replace(measurement_from(side.end, "duel", side.configuration, 0, side.chunks, []), duel_id=duel_id) for side in sides
+        )
+        return first_side, second_side
+
+    def close(self) -> None:
+        """Ends every worker."""
+        for key in list(self._workers):
+            self._end(key)
+
+    def _trial(
+        self, purpose: Any, configuration: Configuration, seed: int, command: Message, capture_limit_s: float, *,
+        stop: Callable[[list[Chunk]], bool] | None = None, on_point: Callable[[CurvePoint], None] = lambda point: None,
+    ) -> Measurement:
+        key = (configuration.policy, seed)
+        chunks: list[Chunk] = []
+        points: list[CurvePoint] = []
+        started = self._clock()
+        try:
+            worker = self._worker(key, capture_limit_s)
+            worker.send(command)
+            stopped = False
+            while True:
+                event = self._next(worker)
+                if event["event"] == "chunk":
+                    chunks.append(chunk_from(event))
+                    if stop is not None and not stopped and stop(chunks):
+                        worker.send({"op": "stop"})
+                        stopped = True
+                elif event["event"] == "point":
+                    points.append(CurvePoint(step=event["step"], samples=event["samples"], values=event["values"]))
+                    on_point(points[-1])
+                elif event["event"] == "measured":
+                    if stopped:
+                        worker.send({"op": "settle"})  # a stop that came too late is not to end the next trial
+                    return measurement_from(event, purpose, configuration, seed, chunks, points)
+        except WorkerDied as death:
+            self._end(key)
+            failure = {"outcome": death.outcome, "reason": f"the worker did not survive: {death.message}", "traceback": death.detail or None}
+        except _Silent as silence:
+            self._end(key)
+            failure = {"outcome": Outcome.TIMEOUT, "reason": f"the worker said nothing for {silence.quiet_s:.0f} s and was ended"}
+        except CaptureFailed as failed:
+            failure = capture_failure(failed)
+        failure["wall_s"] = self._clock() - started
+        return measurement_from(failure, purpose, configuration, seed, chunks, points)
+
+    def _worker(self, key: tuple[str, int], limit_s: float) -> Worker:
+        self.capture(*key, limit_s)
+        self._workers[key] = self._workers.pop(key)  # most recently used last
+        return self._workers[key]
+
+    def _next(self, worker: Worker) -> Message:
+        event = worker.receive(_QUIET_S)
+        if event is None:
+            raise _Silent(_QUIET_S)
+        return event
+
+    def _start_fresh(self, key: tuple[str, int], event: Message, limit_s: float) -> Message:
+        self._end(key)
+        stop_forking = getattr(self._launcher, "stop_forking", None)
+        if stop_forking is not None:
+            stop_forking()
+        self._spec = replace(self._spec, environment={**self._spec.environment, **event["environment"]})
+        return self.capture(*key, limit_s)
+
+    def _end(self, key: tuple[str, int]) -> None:
+        worker = self._workers.pop(key, None)
+        self._captured.pop(key, None)
+        if worker is not None:
+            worker.close()
+
+
+def chunk_from(event: Mapping[str, Any]) -> Chunk:
+    """A chunk from its event."""
+    return Chunk(steps=event["steps"], duration_s=event["duration_s"], samples=event["samples"], warmup=bool(event["warmup"]))
+
+
+def capture_failure(failed: CaptureFailed) -> dict[str, Any]:
+    """What a failed capture means for a trial of a configuration."""
+    message = failed.message
+    outcome = {
+        "timeout": Outcome.TIMEOUT, "out_of_memory": Outcome.OUT_OF_MEMORY, "fit": Outcome.UNSUPPORTED, "error": Outcome.UNSUPPORTED,
+    }.get(failed.kind, Outcome.SCRIPT_ERROR)
+    reason = message.get("reason") or message.get("why") or f"the script did not reach its fit in {message.get('limit_s', 0):.0f} s"
+    return {"outcome": outcome, "reason": reason, "traceback": message.get("traceback"), "line": message.get("line")}
+
+
+class _Silent(Exception):
+    def __init__(self, quiet_s: float) -> None:
+        super().__init__(f"a worker said nothing for {quiet_s:.0f} s")
+        self.quiet_s = quiet_s
+
+
+class _Side:
+    """One side of a duel."""
+
+    worker: Worker
+
+    def __init__(self, configuration: Configuration) -> None:
+        self.configuration = configuration
+        self.chunks: list[Chunk] = []
+        self.end: Message = {}
+
+    @property
+    def timed(self) -> list[Chunk]:
+        return [chunk for chunk in self.chunks if not chunk.warmup]
+
+    @property
+    def ended(self) -> bool:
+        return bool(self.end)
+
+    def until_waiting(self, receive: Callable[[Worker], Message]) -> None:
+        while not self.ended:
+            event = receive(self.worker)
+            if event["event"] == "waiting":
+                return
+            if event["event"] == "chunk":
+                self.chunks.append(chunk_from(event))
+            elif event["event"] == "measured":
+                self.end = event
+
+    def finish(self, receive: Callable[[Worker], Message]) -> None:
+        if not self.ended:
+            self.worker.send({"op": "stop"})
+            self.until_waiting(receive)
