@@ -1,1 +1,1 @@
-"""reports."""
+"""Terminal, HTML, Markdown and JSON: four views of one record."""

@@ -1,0 +1,246 @@
+"""Figures of the reports, drawn by Altair from the view model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from autotune.reports.model import Interval, View
+
+_STATIC_WIDTH = 600
+_BAND_HEIGHT = 44
+_FIGURE_HEIGHT = 220
+_FEWEST_TRIALS = 8
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Palette:
+    """Colours and font of a figure; any CSS colour, in a page its variables."""
+
+    ink: str
+    muted: str
+    line: str
+    accent: str
+    plain: str
+    bad: str
+    font: str = "system-ui, sans-serif"
+
+
+PAGE = Palette(
+    ink="var(--ink)",
+    muted="var(--muted)",
+    line="var(--line)",
+    accent="var(--accent)",
+    plain="var(--plain)",
+    bad="var(--bad)",
+)
+PAPER = Palette(ink="#1d1c19", muted="#6b675f", line="#e4e0d8", accent="#0b6b5d", plain="#8d877c", bad="#a3341f")
+
+
+def figures(view: View, palette: Palette = PAGE) -> Mapping[str, dict[str, Any]]:
+    """Vega-Lite specifications of every figure that the view has data for, by name."""
+    makers: dict[str, Callable[[View, Palette], alt.LayerChart | alt.Chart | None]] = {
+        "speed": _speed,
+        "difference": _difference,
+        "curves": _curves,
+        "batches": _batches,
+        "front": _front,
+        "trials": _trials,
+    }
+    drawn = {name: make(view, palette) for name, make in makers.items()}
+    return {name: _finish(chart, palette) for name, chart in drawn.items() if chart is not None}
+
+
+def _finish(chart: alt.LayerChart | alt.Chart, palette: Palette) -> dict[str, Any]:
+    text = {
+        "labelColor": palette.muted,
+        "titleColor": palette.muted,
+        "labelFont": palette.font,
+        "titleFont": palette.font,
+    }
+    axis = {
+        **text,
+        "domain": False,
+        "ticks": False,
+        "gridColor": palette.line,
+        "labelFontSize": 11,
+        "titleFontSize": 11,
+        "titleFontWeight": "normal",
+        "labelPadding": 6,
+        "titlePadding": 8,
+    }
+    configured = (
+        chart.properties(width=_STATIC_WIDTH, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
+        .configure(aria=False, background="transparent", font=palette.font)
+        .configure_axis(**axis)
+        .configure_axisY(tickCount=5)
+        .configure_view(stroke=None)
+        .configure_legend(**text, orient="top", title=None, labelFontSize=12, symbolStrokeWidth=2, offset=4)
+    )
+    specification: dict[str, Any] = configured.to_dict()
+    return specification
+
+
+def _speed(view: View, palette: Palette) -> alt.LayerChart | None:
+    if view.speed is None:
+        return None
+    return _interval(view.speed, palette, "times the speed of the script as written")
+
+
+def _difference(view: View, palette: Palette) -> alt.LayerChart | None:
+    if view.difference is None:
+        return None
+    return _interval(view.difference, palette, f"difference in {view.metric}, below 0 is worse")
+
+
+def _interval(interval: Interval, palette: Palette, title: str) -> alt.LayerChart:
+    """An estimate with its interval, the value of "no difference", and the limit with what lies beyond it."""
+    known = [interval.low, interval.high, interval.reference, interval.value]
+    known += [] if interval.limit is None else [interval.limit]
+    pad = (max(known) - min(known)) * 0.12 or 0.1
+    domain = [min(known) - pad, max(known) + pad]
+    data = alt.Data(
+        values=[{"value": interval.value, "low": interval.low, "high": interval.high, "text": interval.text}]
+    )
+    scale = alt.Scale(domain=domain, nice=False, zero=False)
+    x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
+    tooltip = alt.Tooltip("text:N", title=interval.name)
+    layers: list[alt.Chart] = []
+    if interval.limit is not None:
+        beyond = alt.Data(values=[{"from": domain[0], "to": interval.limit}])
+        layers.append(
+            alt.Chart(beyond)
+            .mark_rect(color=palette.bad, opacity=0.1)
+            .encode(x=alt.X("from:Q", scale=scale), x2="to:Q")
+        )
+        layers.append(_rule(interval.limit, palette.bad, scale, dash=[3, 3]))
+    layers.append(_rule(interval.reference, palette.muted, scale, dash=[1, 0]))
+    base = alt.Chart(data)
+    layers.append(
+        base.mark_rule(strokeWidth=7, strokeCap="round", color=palette.accent, opacity=0.3).encode(
+            x=alt.X("low:Q", scale=scale), x2="high:Q", tooltip=tooltip
+        )
+    )
+    layers.append(base.mark_point(size=90, filled=True, opacity=1, color=palette.accent).encode(x=x, tooltip=tooltip))
+    return alt.layer(*layers).properties(height=_BAND_HEIGHT)
+
+
+def _rule(value: float, color: str, scale: alt.Scale, dash: list[int]) -> alt.Chart:
+    data = alt.Data(values=[{"at": value}])
+    return alt.Chart(data).mark_rule(color=color, strokeDash=dash, strokeWidth=1.2).encode(x=alt.X("at:Q", scale=scale))
+
+
+def _curves(view: View, palette: Palette) -> alt.Chart | None:
+    if not view.curves:
+        return None
+    values = [
+        {"side": line.side, "run": f"{line.side} {line.seed}", "seed": line.seed, "samples": samples, "value": value}
+        for line in view.curves
+        for samples, value in line.points
+    ]
+    return (
+        alt.Chart(alt.Data(values=values))
+        .mark_line(strokeWidth=1.6, opacity=0.75, point=alt.OverlayMarkDef(size=14, opacity=0.75))
+        .encode(
+            x=alt.X("samples:Q", title="samples seen", axis=alt.Axis(format="~s", grid=False, tickCount=6)),
+            y=alt.Y("value:Q", title=None, scale=alt.Scale(zero=False)),
+            color=alt.Color(
+                "side:N",
+                title=None,
+                scale=alt.Scale(domain=["baseline", "candidate"], range=[palette.plain, palette.accent]),
+            ),
+            detail="run:N",
+            tooltip=[
+                "side:N",
+                "seed:Q",
+                alt.Tooltip("samples:Q", format=","),
+                alt.Tooltip("value:Q", title=view.metric),
+            ],
+        )
+        .properties(height=_FIGURE_HEIGHT)
+    )
+
+
+def _batches(view: View, palette: Palette) -> alt.LayerChart | None:
+    measures = (("samples a second", "relative"), ("time to quality", "time_to_quality"))
+    values = [
+        {"batch": row.batch.value, "policy": row.policy, "name": row.name, "measure": measure, "factor": number.value}
+        for row in view.candidates
+        for measure, field in measures
+        if row.batch.value is not None and (number := getattr(row, field)).value is not None
+    ]
+    if len({row["batch"] for row in values}) < 2:
+        return None
+    color = alt.Color(
+        "measure:N",
+        title=None,
+        scale=alt.Scale(domain=[measure for measure, _ in measures], range=[palette.plain, palette.accent]),
+    )
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X("batch:O", title="batch size", axis=alt.Axis(labelAngle=0, grid=False)),
+        y=alt.Y("factor:Q", title=None, scale=alt.Scale(zero=False, nice=True)),
+        color=color,
+        tooltip=["name:N", "measure:N", alt.Tooltip("factor:Q", format=".2f")],
+    )
+    lines = base.mark_line(strokeWidth=1.6, opacity=0.6).encode(detail="policy:N")
+    return alt.layer(lines, base.mark_point(size=55, filled=True, opacity=1)).properties(height=_FIGURE_HEIGHT)
+
+
+def _front(view: View, palette: Palette) -> alt.LayerChart | None:
+    values = [
+        {
+            "samples": row.samples.value,
+            "quality": row.quality.value,
+            "name": row.name,
+            "front": row.front,
+            "kind": "recommended" if row.chosen and view.recommended else "as written" if row.baseline else "other",
+        }
+        for row in view.candidates
+        if row.samples.value is not None and row.quality.value is not None
+    ]
+    if len(values) < 3:
+        return None
+    base = alt.Chart(alt.Data(values=values)).encode(
+        x=alt.X(
+            "samples:Q", title="samples a second", scale=alt.Scale(zero=False), axis=alt.Axis(grid=False, tickCount=6)
+        ),
+        y=alt.Y("quality:Q", title=None, scale=alt.Scale(zero=False)),
+    )
+    line = base.transform_filter("datum.front").mark_line(
+        interpolate="linear", color=palette.line, strokeWidth=2, strokeDash=[4, 3]
+    )
+    points = base.mark_point(size=80, filled=True, opacity=1).encode(
+        color=alt.Color(
+            "kind:N",
+            title=None,
+            scale=alt.Scale(
+                domain=["recommended", "as written", "other"], range=[palette.accent, palette.ink, palette.plain]
+            ),
+        ),
+        tooltip=["name:N", alt.Tooltip("samples:Q", format=",.0f"), alt.Tooltip("quality:Q", title=view.metric)],
+    )
+    return alt.layer(line, points).properties(height=_FIGURE_HEIGHT)
+
+
+def _trials(view: View, palette: Palette) -> alt.LayerChart | None:
+    values = [
+        {"number": row.number.value, "relative": row.relative.value, "name": row.name, "text": row.relative.text}
+        for row in view.trials
+        if row.purpose == "speed" and row.relative.value is not None
+    ]
+    if len(values) < _FEWEST_TRIALS:
+        return None
+    points = (
+        alt.Chart(alt.Data(values=values))
+        .mark_point(size=28, filled=True, opacity=0.6, color=palette.accent)
+        .encode(
+            x=alt.X("number:Q", title="trial", axis=alt.Axis(grid=False, tickCount=8, format="d")),
+            y=alt.Y("relative:Q", title=None, scale=alt.Scale(zero=False)),
+            tooltip=["number:Q", "name:N", alt.Tooltip("text:N", title="speed")],
+        )
+    )
+    one = alt.Chart(alt.Data(values=[{"relative": 1.0}])).mark_rule(color=palette.muted, strokeWidth=1.2)
+    return alt.layer(one.encode(y="relative:Q"), points).properties(height=_FIGURE_HEIGHT)

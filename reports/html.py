@@ -1,0 +1,114 @@
+"""The report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import vl_convert
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from autotune.reports.charts import figures
+from autotune.reports.model import Number, View
+
+_TEMPLATES = Path(__file__).parent / "templates"
+# Only the names that page.js uses; vl-convert adds the libraries behind them.
+_BUNDLE_SNIPPET = "window.vegaEmbed = vegaEmbed;"
+
+
+def render_html(view: View) -> str:
+    """The whole page: style, scripts, charts and data inside, no outside reference.
+
+    Names and messages are escaped by the template engine. The content policy allows only the page's own
+    style and scripts, each by its hash.
+    """
+    specifications = figures(view)
+    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
+    scripts = [chart_library(), (_TEMPLATES / "page.js").read_text(encoding="utf-8")]
+    if not specifications:
+        del scripts[0]
+    return (
+        _environment()
+        .get_template("report.html.j2")
+        .render(
+            view=view,
+            policy=content_policy(style, scripts),
+            style=Markup(style),
+            scripts=[Markup(script) for script in scripts],
+            figures={name: Markup(still(specification)) for name, specification in specifications.items()},
+            specifications=_json(specifications),
+            record=_json_text(view.record_json),
+        )
+    )
+
+
+def content_policy(style: str, scripts: list[str]) -> str:
+    """The Content-Security-Policy of the page.
+
+    Vega turns the expressions of a chart into functions, which needs ``unsafe-eval``; no text of the
+    record ever becomes an expression, and no script runs but the ones whose hashes stand here.
+    """
+    allowed = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def still(specification: Mapping[str, Any]) -> str:
+    """A chart as SVG: what is seen until the live chart takes its place, on paper and without scripts."""
+    svg: str = vl_convert.vegalite_to_svg(dict(specification))
+    return svg
+
+
+@functools.cache
+def chart_library() -> str:
+    """Vega-Embed with all it needs, as one script."""
+    bundle: str = vl_convert.javascript_bundle(_BUNDLE_SNIPPET)
+    # A closing tag inside a string would end the script element.
+    return bundle.replace("</script", "<\\/script")
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["bar"] = _bar
+    environment.filters["capitalize_first"] = _capitalized
+    return environment
+
+
+def _bar(number: Number, column: list[Number]) -> float | None:
+    """Length of a bar in percent of the longest in its column; None without a number."""
+    longest = max((other.value for other in column if other.value is not None), default=0.0)
+    if number.value is None or number.value < 0 or longest <= 0:
+        return None
+    return round(100 * number.value / longest, 2)
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def _json(data: Any) -> Markup:
+    return _json_text(json.dumps(data, separators=(",", ":"), allow_nan=False))
+
+
+def _json_text(text: str) -> Markup:
+    """JSON that may stand inside a script element: no character of it can end the element."""
+    return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
+
+
+def _capitalized(text: str) -> str:
+    """A sentence from a phrase: a capital first, no full stop at the end."""
+    return text[:1].upper() + text[1:].rstrip(".")

@@ -1,0 +1,104 @@
+"""What the live views know while a run goes on, and the lines they tell."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from autotune.progress import BestChanged, Clock, Event, Note, StageStarted, TrialEnded, TrialProgress, TrialStarted
+from autotune.records import Configuration, Measurement, Outcome
+from autotune.reports import format as write
+from autotune.reports.tables import outcome_text
+
+_STAGES = {
+    "probe": "Probing the machine",
+    "capture": "Reading the script",
+    "plan": "Planning",
+    "search": "Searching",
+    "prove": "Proving the accuracy",
+    "duel": "Last comparison",
+    "report": "Writing the report",
+}
+
+
+@dataclass(kw_only=True, slots=True)
+class LiveState:
+    """The present of a run, fed by its events.
+
+    Attributes:
+        stage: What is being done, in words.
+        trial: Name of the running trial; empty between trials.
+        step_time_s: Its step time so far.
+        share: Part of it that is done; None when unknown.
+        best: The best answer so far, in one phrase.
+        clock: Time spent and left, None before the first word of it.
+        trials: Trials that have ended.
+        baseline: The first configuration that was tried, against which others are named.
+    """
+
+    stage: str = "Starting"
+    trial: str = ""
+    step_time_s: float | None = None
+    share: float | None = None
+    best: str = ""
+    clock: Clock | None = None
+    trials: int = 0
+    baseline: Configuration | None = field(default=None)
+
+    def tell(self, event: Event) -> str | None:
+        """Takes an event in.
+
+        Returns:
+            The line to keep on the screen, None where the event only moves the present.
+        """
+        match event:
+            case StageStarted():
+                self.trial, self.share, self.step_time_s = "", None, None
+                self.stage = _STAGES[event.stage] + (f": {event.detail}" if event.detail else "")
+                return self.stage
+            case TrialStarted():
+                self.baseline = self.baseline or event.configuration
+                self.trial, self.share, self.step_time_s = self._name(event), None, None
+            case TrialProgress():
+                self.share = event.share
+                if event.step_time_s is not None:
+                    self.step_time_s = event.step_time_s
+            case TrialEnded():
+                self.trials += 1
+                self.baseline = self.baseline or event.measurement.configuration
+                self.trial, self.share, self.step_time_s = "", None, None
+                return self._ended(event)
+            case BestChanged():
+                self.best = event.text
+                return f"best so far: {event.text}"
+            case Clock():
+                self.clock = event
+            case Note():
+                return event.text
+        return None
+
+    def _name(self, event: TrialStarted) -> str:
+        name = event.configuration.describe(self.baseline)
+        if event.purpose == "quality":
+            return f"{name}, accuracy, seed {event.seed}"
+        return f"{name}, against the baseline" if event.purpose == "duel" else name
+
+    def _ended(self, event: TrialEnded) -> str:
+        measurement = event.measurement
+        parts = [measurement.configuration.describe(self.baseline)]
+        if measurement.outcome is not Outcome.OK:
+            parts.append(outcome_text(measurement.outcome) + (f": {measurement.reason}" if measurement.reason else ""))
+        elif measurement.purpose == "quality":
+            parts += [f"seed {measurement.seed}", *_last_quality(measurement)]
+        elif event.relative_speed is not None:
+            parts.append(write.compared(event.relative_speed))
+        parts += ["recalled"] if event.recalled else []
+        return ", ".join(parts)
+
+
+def _last_quality(measurement: Measurement) -> list[str]:
+    """The last point of the curve, validation first."""
+    if not measurement.curve:
+        return []
+    values = {name: value for name, value in measurement.curve[-1].values.items() if value is not None}
+    shown = [name for name in values if name.startswith("val_")] or list(values)
+    return [f"{name} {write.quality(values[name])}" for name in shown[:2]]

@@ -1,0 +1,147 @@
+"""The answer as Markdown: whole, or brief for a comment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from autotune.reports.model import FindingLine, Number, View, Way
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&@])")
+_STATES = {"good": "yes", "bad": "no", "open": "open"}
+_TRIALS_SHOWN = 200
+
+
+def render_markdown(view: View, brief: bool = False) -> str:
+    """The report as Markdown (GitHub's tables); names and messages stay text.
+
+    Args:
+        view: The view model.
+        brief: Only the answer, its proofs, the policy table and how to use it.
+    """
+    parts = [f"{'###' if brief else '#'} {_text(view.headline)}", f"{_text(view.title)} on {_text(view.place)}"]
+    if view.interrupted:
+        parts.append("Stopped before it was done: this is the best answer so far.")
+    parts += [_list(view.why)] if view.why else []
+    parts.append(_table(("", "", ""), [(f"**{p.label}**", _STATES[p.state], _text(p.text)) for p in view.proofs]))
+    level = "####" if brief else "##"
+    if view.policies:
+        parts += [f"{level} Measured policies", _policies(view)]
+    if view.ways:
+        parts += [f"{level} Use it", *(_way(way) for way in view.ways)]
+    if not brief:
+        parts += _evidence(view)
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _evidence(view: View) -> list[str]:
+    parts: list[str] = []
+    if view.candidates:
+        parts += ["## Configurations", _candidates(view)]
+    if view.batch_note:
+        parts.append(_sentence(view.batch_note))
+    if view.ruled_out:
+        rows = [(_text(entry.what), _text(entry.why)) for entry in view.ruled_out]
+        parts += ["## Ruled out", _table(("configuration", "reason"), rows)]
+    if view.open_questions:
+        parts += ["## Open", _list(view.open_questions)]
+    if view.findings:
+        parts += ["## Findings", "\n".join(_finding(finding) for finding in view.findings)]
+    if view.trials:
+        parts += ["## Trials", _trials(view)]
+    facts = [(fact.label, _text(fact.value)) for fact in (*view.workload, *view.machine, *view.software)]
+    parts += ["## Measured on", _table(("", ""), facts)]
+    if view.ceilings:
+        rows = [(c.operation, c.dtype, c.rate.text, c.relative.text, _text(c.size)) for c in view.ceilings]
+        parts.append(_table(("operation", "dtype", "measured", "against float32", "size"), rows, right=(2, 3)))
+    if view.command:
+        parts += ["## Made by", _fenced(view.command, "shell")]
+    return parts
+
+
+def _policies(view: View) -> str:
+    head = ("policy", "ms a step", "relative", view.epochs, _text(view.metric), "")
+    rows = [
+        (
+            f"**{_text(row.policy)}**" if row.chosen else _text(row.policy),
+            row.step_time.text,
+            row.relative.text,
+            row.run.text,
+            row.accuracy.text,
+            _text("; ".join(part for part in (row.verdict, row.note) if part)),
+        )
+        for row in view.policies
+    ]
+    return _table(head, rows, right=(1, 2, 3, 4))
+
+
+def _candidates(view: View) -> str:
+    head = ("configuration", "samples a second", "relative", _text(view.metric), "time to quality", "peak memory", "")
+    rows = [
+        (
+            f"**{_text(row.name)}**" if row.chosen else _text(row.name),
+            *_numbers(row.samples, row.relative, row.quality, row.time_to_quality, row.memory),
+            _text("; ".join(part for part in (row.verdict, row.note) if part)),
+        )
+        for row in view.candidates
+    ]
+    return _table(head, rows, right=(1, 2, 3, 4, 5))
+
+
+def _trials(view: View) -> str:
+    head = ("trial", "purpose", "configuration", "seed", "outcome", "ms a step", "relative", _text(view.metric), "")
+    rows = [
+        (
+            row.number.text,
+            row.purpose,
+            _text(row.name),
+            row.seed.text,
+            row.outcome,
+            *_numbers(row.step_time, row.relative, row.metric),
+            _text(row.reason),
+        )
+        for row in view.trials[:_TRIALS_SHOWN]
+    ]
+    table = _table(head, rows, right=(0, 3, 5, 6, 7))
+    left = len(view.trials) - len(rows)
+    return table if left <= 0 else f"{table}\n\n{left} more are in {_text(view.record_path)}."
+
+
+def _numbers(*numbers: Number) -> tuple[str, ...]:
+    return tuple(number.text for number in numbers)
+
+
+def _finding(finding: FindingLine) -> str:
+    where = f" ({', '.join(_text(place) for place in finding.where)})" if finding.where else ""
+    advice = f" {_sentence(finding.advice)}" if finding.advice else ""
+    return f"- **{finding.severity}** {_sentence(finding.message)}{where}{advice}"
+
+
+def _way(way: Way) -> str:
+    return f"{_text(way.title)}:\n\n{_fenced(way.code, way.language)}"
+
+
+def _fenced(code: str, language: str) -> str:
+    """A code block whose fence is longer than any run of backticks in the code."""
+    longest = max((len(run) for run in re.findall(r"`+", code)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{language}\n{code}\n{fence}"
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "\n".join(f"- {_sentence(text)}" for text in texts)
+
+
+def _sentence(text: str) -> str:
+    text = _text(text)
+    return text if text.endswith((".", "!", "?")) else text + "."
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    rule = ["---:" if column in right else "---" for column in range(len(head))]
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
+
+
+def _text(text: str) -> str:
+    """Text that Markdown shows as it is: one line, special characters escaped."""
+    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
