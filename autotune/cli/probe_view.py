@@ -15,11 +15,7 @@ from autotune.records.codec import dumps
 _UNKNOWN = "unknown"
 _GIBIBYTE = 1 << 30
 _GIGA = 1e9
-_OPERATION_NAMES = {
-    "matmul": "matrix product",
-    "convolution": "convolution",
-    "copy": "memory",
-}
+_OPERATION_NAMES = {"matmul": "matrix product", "convolution": "convolution", "copy": "memory"}
 
 Row = tuple[str, str]
 
@@ -36,14 +32,9 @@ def as_markdown(profile: HardwareProfile) -> str:
     rows = ceiling_rows(profile)
     if rows:
         lines += ["", "| measured | rate | against float32 |", "| --- | --- | --- |"]
-        lines += [
-            f"| {_cell(name)} | {rate} | {relative} |" for name, rate, relative in rows
-        ]
+        lines += [f"| {_cell(name)} | {rate} | {relative} |" for name, rate, relative in rows]
     if profile.findings:
-        lines += [
-            "",
-            *(f"- **{f.severity}**: {_sentence(f)}" for f in profile.findings),
-        ]
+        lines += ["", *(f"- **{f.severity}**: {_sentence(f)}" for f in profile.findings)]
     return "\n".join(lines)
 
 
@@ -76,40 +67,23 @@ def show(profile: HardwareProfile, console: Console | None = None) -> None:
         console.print(Padding(table, (0, 0, 0, 2)))
     for finding in profile.findings:
         console.print()
-        console.print(
-            Padding(
-                f"[yellow]{finding.severity}[/yellow]  {escape(_sentence(finding))}",
-                (0, 0, 0, 2),
-            )
-        )
+        console.print(Padding(f"[yellow]{finding.severity}[/yellow]  {escape(_sentence(finding))}", (0, 0, 0, 2)))
 
 
 def facts(profile: HardwareProfile) -> Iterator[Row]:
     """Name and value of everything known of the machine."""
-    yield (
-        "trains on",
-        {"cpu": "the processor", "gpu": "the GPU", "tpu": "the TPU"}[profile.device],
-    )
+    yield ("trains on", {"cpu": "the processor", "gpu": "the GPU", "tpu": "the TPU"}[profile.device])
     yield from _cpu_facts(profile.cpu)
     for gpu in profile.gpus:
         yield f"GPU {gpu.index}", _gpu_fact(gpu)
     if profile.tpu is not None:
-        yield (
-            "TPU",
-            f"{profile.tpu.kind or 'kind unknown'} (by {', '.join(profile.tpu.evidence)})",
-        )
+        yield ("TPU", f"{profile.tpu.kind or 'kind unknown'} (by {', '.join(profile.tpu.evidence)})")
     software = profile.software
     yield "TensorFlow", software.tensorflow or "not installed"
     yield "Keras", software.keras or "not installed"
     if software.nvidia_driver:
-        yield (
-            "NVIDIA driver",
-            f"{software.nvidia_driver}, CUDA up to {software.cuda or _UNKNOWN}",
-        )
-    yield (
-        "autotune",
-        f"{software.autotune} on Python {software.python}, {software.system}",
-    )
+        yield ("NVIDIA driver", f"{software.nvidia_driver}, CUDA up to {software.cuda or _UNKNOWN}")
+    yield ("autotune", f"{software.autotune} on Python {software.python}, {software.system}")
 
 
 def ceiling_rows(profile: HardwareProfile) -> list[tuple[str, str, str]]:
@@ -133,35 +107,18 @@ def ceiling_rows(profile: HardwareProfile) -> list[tuple[str, str, str]]:
 
 
 def _cpu_facts(cpu: CpuInfo) -> Iterator[Row]:
-    yield (
-        "processor",
-        f"{cpu.name or _UNKNOWN} ({cpu.architecture or 'architecture unknown'})",
-    )
-    of = (
-        f" of {cpu.machine_cores}"
-        if cpu.machine_cores and cpu.machine_cores != cpu.logical_cores
-        else ""
-    )
+    yield ("processor", f"{cpu.name or _UNKNOWN} ({cpu.architecture or 'architecture unknown'})")
+    of = f" of {cpu.machine_cores}" if cpu.machine_cores and cpu.machine_cores != cpu.logical_cores else ""
     load = "" if cpu.load_1m is None else f", load {cpu.load_1m:.2f}"
     yield "cores", f"{cpu.logical_cores or _UNKNOWN}{of}{load}"
-    yield (
-        "memory",
-        f"{_bytes(cpu.memory_bytes)}, {_bytes(cpu.memory_available_bytes)} free",
-    )
-    yield (
-        "16-bit units",
-        f"bfloat16 {_yes_no(cpu.bfloat16_units)}, float16 {_yes_no(cpu.float16_units)}",
-    )
+    yield ("memory", f"{_bytes(cpu.memory_bytes)}, {_bytes(cpu.memory_available_bytes)} free")
+    yield ("16-bit units", f"bfloat16 {_yes_no(cpu.bfloat16_units)}, float16 {_yes_no(cpu.float16_units)}")
     if cpu.flags:
         yield "flags", " ".join(cpu.flags)
 
 
 def _gpu_fact(gpu: GpuInfo) -> str:
-    capability = (
-        ".".join(map(str, gpu.compute_capability))
-        if gpu.compute_capability
-        else _UNKNOWN
-    )
+    capability = ".".join(map(str, gpu.compute_capability)) if gpu.compute_capability else _UNKNOWN
     parts = [
         gpu.name or "unnamed",
         f"compute capability {capability}",
@@ -171,15 +128,9 @@ def _gpu_fact(gpu: GpuInfo) -> str:
     if gpu.mig_parent_uuid:
         parts.append("a MIG instance")
     if gpu.visible is not True:
-        parts.append(
-            "hidden from CUDA programs"
-            if gpu.visible is False
-            else "visibility unknown"
-        )
+        parts.append("hidden from CUDA programs" if gpu.visible is False else "visibility unknown")
     if gpu.process_count:
-        parts.append(
-            f"used by {gpu.process_count} process{'es' if gpu.process_count > 1 else ''}"
-        )
+        parts.append(f"used by {gpu.process_count} process{'es' if gpu.process_count > 1 else ''}")
     if gpu.throttle_reasons:
         parts.append("slowed down: " + ", ".join(gpu.throttle_reasons))
     return "; ".join(parts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 # Version 1 writes a number near 2**63 for "no limit".
 _UNLIMITED_BYTES = 1 << 60
@@ -40,22 +40,16 @@ def read_cgroup_limits(root: Path = Path("/")) -> CgroupLimits:
             if used is not None:
                 free.append(max(limit - used, 0))
     return CgroupLimits(
-        cpus=min(cpus, default=None),
-        memory_bytes=min(limits, default=None),
-        memory_free_bytes=min(free, default=None),
+        cpus=min(cpus, default=None), memory_bytes=min(limits, default=None), memory_free_bytes=min(free, default=None)
     )
 
 
 def _cpus(folder: Path) -> Iterator[float]:
-    quota, _, period = (read_text(folder / "cpu.max") or "").partition(
-        " "
-    )  # version 2: "max 100000"
+    quota, _, period = (read_text(folder / "cpu.max") or "").partition(" ")  # version 2: "max 100000"
     if not quota:
-        quota = (
-            read_text(folder / "cpu.cfs_quota_us") or ""
-        )  # version 1: -1 without a limit
+        quota = read_text(folder / "cpu.cfs_quota_us") or ""  # version 1: -1 without a limit
         period = read_text(folder / "cpu.cfs_period_us") or ""
-    with_limit = quota.isdigit() and period.isdigit() and int(period) > 0
+    with_limit = quota.isdecimal() and period.isdecimal() and int(period) > 0
     if with_limit and int(quota) > 0:
         yield int(quota) / int(period)
 
@@ -64,22 +58,18 @@ def _memory_limits(folder: Path) -> Iterator[int]:
     # memory.high stops no process, but one above it is slowed down until it is of no use.
     for name in ("memory.max", "memory.high", "memory.limit_in_bytes"):
         value = read_text(folder / name) or ""
-        if value.isdigit() and 0 < int(value) < _UNLIMITED_BYTES:
+        if value.isdecimal() and 0 < int(value) < _UNLIMITED_BYTES:
             yield int(value)
 
 
 def _memory_used(folder: Path) -> int | None:
-    used = (
-        read_text(folder / "memory.current")
-        or read_text(folder / "memory.usage_in_bytes")
-        or ""
-    )
-    if not used.isdigit():
+    used = read_text(folder / "memory.current") or read_text(folder / "memory.usage_in_bytes") or ""
+    if not used.isdecimal():
         return None
     cache = 0
     for line in (read_text(folder / "memory.stat") or "").splitlines():
         name, _, value = line.partition(" ")
-        if name in ("inactive_file", "total_inactive_file") and value.isdigit():
+        if name in ("inactive_file", "total_inactive_file") and value.isdecimal():
             cache = max(cache, int(value))
     return int(used) - cache
 
@@ -88,11 +78,12 @@ def _folders(root: Path, controller: str) -> Iterator[Path]:
     """Folders of the groups that this process is in for a controller, from its own to the topmost that can be seen."""
     for mount, mount_root, path in _groups(root, controller):
         base = root / mount.lstrip("/")
-        # Inside a container the path may be the host's, of which only the mounted part can be seen.
-        if mount_root != "/" and path.startswith(mount_root):
-            path = path[len(mount_root) :]
-        folder = base / path.lstrip("/")
-        if not folder.is_dir() or ".." in Path(path).parts:
+        parts = PurePosixPath(path).parts
+        top = PurePosixPath(mount_root).parts
+        # Inside a container the path may be the host's, of which only what lies below the mount's root can be seen.
+        below = parts[len(top) :] if parts[: len(top)] == top else parts[1:]
+        folder = base.joinpath(*below)
+        if ".." in below or not folder.is_dir():
             folder = base
         yield folder
         while folder != base:
@@ -114,13 +105,14 @@ def _groups(root: Path, controller: str) -> Iterator[tuple[str, str, str]]:
         if len(fields) < 5 or len(kind) < 3:
             continue
         if kind[0] == "cgroup2" and "" in paths:
-            yield fields[4], fields[3], paths[""]
-        elif (
-            kind[0] == "cgroup"
-            and controller in kind[2].split(",")
-            and controller in paths
-        ):
-            yield fields[4], fields[3], paths[controller]
+            yield _unescaped(fields[4]), _unescaped(fields[3]), paths[""]
+        elif kind[0] == "cgroup" and controller in kind[2].split(",") and controller in paths:
+            yield _unescaped(fields[4]), _unescaped(fields[3]), paths[controller]
+
+
+def _unescaped(field: str) -> str:
+    """The kernel writes a space in a mount point as an octal escape."""
+    return field.replace("\\040", " ")
 
 
 def whole_cores(cpus: float | None) -> int | None:

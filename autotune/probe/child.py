@@ -34,10 +34,7 @@ class ChildAnswer:
 
 
 def ask_child(
-    module: str,
-    *arguments: str,
-    timeout_s: float,
-    environment: Mapping[str, str] | None = None,
+    module: str, *arguments: str, timeout_s: float, environment: Mapping[str, str] | None = None
 ) -> ChildAnswer:
     """Runs ``python -m module`` and returns what it printed, at the latest when its time is up.
 
@@ -63,23 +60,19 @@ def ask_child(
     timed_out = False
     try:
         output, errors = child.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired as late:
+    except subprocess.TimeoutExpired:
         timed_out = True
         _kill(child)
         try:
             output, errors = child.communicate(timeout=_KILL_WAIT_S)
-        except subprocess.TimeoutExpired:
+        except subprocess.TimeoutExpired as late:
             output, errors = late.output or b"", late.stderr or b""
     finally:
+        # Reached with a child that is still there when it cannot be killed, or when the user interrupts us.
         if child.returncode is None:
-            _kill(child)
+            _abandon(child)
     last = errors.decode(errors="replace").strip().rsplit("\n", 1)[-1]
-    return ChildAnswer(
-        lines=tuple(_parse(output)),
-        timed_out=timed_out,
-        returncode=child.returncode,
-        error=last,
-    )
+    return ChildAnswer(lines=tuple(_parse(output)), timed_out=timed_out, returncode=child.returncode, error=last)
 
 
 def _kill(child: subprocess.Popen[bytes]) -> None:
@@ -88,6 +81,15 @@ def _kill(child: subprocess.Popen[bytes]) -> None:
             os.killpg(child.pid, signal.SIGKILL)
         else:
             child.kill()
+
+
+def _abandon(child: subprocess.Popen[bytes]) -> None:
+    _kill(child)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        child.wait(_KILL_WAIT_S)
+    for pipe in (child.stdout, child.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def _parse(output: bytes) -> Iterable[Any]:

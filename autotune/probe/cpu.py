@@ -76,10 +76,7 @@ def probe_cpu(root: Path = _HERE, *, timeout_s: float = 1.0) -> CpuInfo:
         logical_cores=min(usable, default=None),
         machine_cores=_machine_cores(root) or facts.processors,
         memory_bytes=min((n for n in (total, limits.memory_bytes) if n), default=None),
-        memory_available_bytes=min(
-            (n for n in (available, limits.memory_free_bytes) if n is not None),
-            default=None,
-        ),
+        memory_available_bytes=min((n for n in (available, limits.memory_free_bytes) if n is not None), default=None),
         flags=tuple(sorted(flags & _FLAGS_OF_INTEREST)) if flags else (),
         bfloat16_units=bool(flags & _BFLOAT16_FLAGS) if flags else None,
         float16_units=bool(flags & _FLOAT16_FLAGS) if flags else None,
@@ -91,9 +88,7 @@ def probe_cpu(root: Path = _HERE, *, timeout_s: float = 1.0) -> CpuInfo:
 def ask_py_cpuinfo(timeout_s: float) -> CpuFacts:
     """Asks py-cpuinfo in a child: it starts programs of its own, can take seconds and may hang."""
     answer = ask_child("autotune.probe.cpu", timeout_s=timeout_s)
-    data: dict[str, Any] = (
-        answer.lines[-1] if answer.lines and isinstance(answer.lines[-1], dict) else {}
-    )
+    data: dict[str, Any] = answer.lines[-1] if answer.lines and isinstance(answer.lines[-1], dict) else {}
     flags, name = data.get("flags"), data.get("brand_raw")
     return CpuFacts(
         name=name if isinstance(name, str) and name else None,
@@ -109,11 +104,7 @@ def allowed_cores(root: Path = _HERE) -> int | None:
             return _count(value)
     if root != _HERE:
         return None
-    return (
-        len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count()
-    )
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
 
 
 def _machine_cores(root: Path) -> int | None:
@@ -126,8 +117,8 @@ def _count(text: str) -> int | None:
     """Members of a list such as ``0-3,8``; None where there is none."""
     count = 0
     for part in text.strip().split(","):
-        first, _, last = part.strip().partition("-")
-        if not first.isdigit() or (last and not last.isdigit()):
+        first, dash, last = part.strip().partition("-")
+        if not first.isdecimal() or (dash and not last.isdecimal()):
             return None
         count += int(last or first) - int(first) + 1
     return count or None
@@ -139,7 +130,7 @@ def _memory(root: Path) -> tuple[int | None, int | None]:
     for line in (read_text(root / "proc/meminfo") or "").splitlines():
         name, _, rest = line.partition(":")
         number = rest.split()[:1]
-        if number and number[0].isdigit():
+        if number and number[0].isdecimal():
             values[name] = int(number[0]) * _KIBIBYTE
     if "MemTotal" in values or root != _HERE:
         return values.get("MemTotal"), values.get("MemAvailable", values.get("MemFree"))

@@ -50,7 +50,7 @@ def parse_cpuinfo(text: str) -> CpuFacts:
         key, separator, value = (part.strip() for part in line.partition(":"))
         if not separator:
             continue
-        if key == "processor" and value.isdigit():
+        if key == "processor" and value.isdecimal():
             processors += 1
         first.setdefault(key, value)
         if key in ("flags", "Features"):
@@ -67,10 +67,7 @@ def parse_cpuinfo(text: str) -> CpuFacts:
 
 def _arm_name(fields: dict[str, str]) -> str | None:
     try:
-        implementer, part = (
-            int(fields["CPU implementer"], 16),
-            int(fields["CPU part"], 16),
-        )
+        implementer, part = (int(fields["CPU implementer"], 16), int(fields["CPU part"], 16))
     except (KeyError, ValueError):
         return None
     if implementer == _APPLE:
@@ -82,9 +79,5 @@ def _architecture(fields: dict[str, str], flags: frozenset[str] | None) -> str |
     if "flags" in fields and flags:
         return "x86_64" if "lm" in flags else "i686"
     if "Features" in fields and flags:
-        return (
-            "aarch64"
-            if "asimd" in flags or fields.get("CPU architecture") == "8"
-            else "armv7l"
-        )
+        return "aarch64" if "asimd" in flags or fields.get("CPU architecture") == "8" else "armv7l"
     return None

@@ -10,9 +10,11 @@ from typing import Any
 
 # A size is tried while its call is expected to stay below this, in seconds.
 CALL_S = 0.03
-# Time given to the repeats of the best size, in seconds.
-REPEAT_S = 0.1
-_MIN_REPEATS, _MAX_REPEATS = 3, 50
+# Time given to a round of repeats of the best size, in seconds.
+REPEAT_S = 0.06
+_MIN_REPEATS, _MAX_REPEATS = 3, 1000
+# A larger size is preferred unless it is slower than this share: the first repeats of a small one are few and short.
+_NEAR = 0.9
 
 Call = Callable[[], Any]
 
@@ -32,13 +34,39 @@ class Rung:
     prepare: Callable[[], Call]
 
 
+@dataclass(kw_only=True, slots=True)
+class Best:
+    """The size that was chosen, ready to be measured again.
+
+    Attributes:
+        rung: The size.
+        call: Its call, warmed up.
+        per_s: Cost a second: the best of the medians of all rounds, for what disturbs a round only slows it down.
+    """
+
+    rung: Rung
+    call: Call
+    per_s: float
+
+    def measure(self, clock: Callable[[], float] = time.monotonic, ignore: tuple[type[Exception], ...] = ()) -> None:
+        """One round of repeats."""
+        times: list[float] = []
+        try:
+            while len(times) < _MIN_REPEATS or (sum(times) < REPEAT_S and len(times) < _MAX_REPEATS):
+                times.append(_timed(self.call, clock))
+        except ignore:
+            return
+        median_s = statistics.median(times)
+        if median_s > 0:
+            self.per_s = max(self.per_s, self.rung.cost / median_s)
+
+
 def climb(
-    rungs: Iterable[Rung],
-    *,
-    clock: Callable[[], float] = time.monotonic,
-    ignore: tuple[type[Exception], ...] = (),
-) -> tuple[float, str] | None:
-    """Tries the sizes in order and measures the one of the highest rate.
+    rungs: Iterable[Rung], *, clock: Callable[[], float] = time.monotonic, ignore: tuple[type[Exception], ...] = ()
+) -> Best | None:
+    """Tries the sizes in order, up to the first whose call is expected to take long.
+
+    The largest size that is not clearly slower than a smaller one is taken.
 
     Args:
         rungs: Sizes in growing order of cost.
@@ -46,9 +74,9 @@ def climb(
         ignore: Errors that end the climb; what was measured before stays.
 
     Returns:
-        Cost a second, by the median of the repeats, and the size; None where not even the smallest works.
+        That size; None where not even the smallest works.
     """
-    best: tuple[float, Rung, Call, list[float]] | None = None
+    best: Best | None = None
     second_cost: float | None = None
     for rung in rungs:
         if second_cost is not None and rung.cost * second_cost > CALL_S:
@@ -61,15 +89,11 @@ def climb(
                 times.append(_timed(call, clock))
         except ignore:
             break
-        second_cost = statistics.median(times) / rung.cost
-        if second_cost > 0 and (best is None or 1 / second_cost > best[0]):
-            best = (1 / second_cost, rung, call, times)
-    if best is None:
-        return None
-    _, rung, call, times = best
-    while sum(times) < REPEAT_S and len(times) < _MAX_REPEATS:
-        times.append(_timed(call, clock))
-    return rung.cost / statistics.median(times), rung.size
+        median_s = statistics.median(times)
+        second_cost = median_s / rung.cost
+        if median_s > 0 and (best is None or rung.cost / median_s >= _NEAR * best.per_s):
+            best = Best(rung=rung, call=call, per_s=rung.cost / median_s)
+    return best
 
 
 def _timed(call: Call, clock: Callable[[], float]) -> float:

@@ -15,25 +15,14 @@ Operation = Literal["matmul", "convolution", "copy"]
 
 _MATMUL_SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
 # Batch and channels.
-_CONVOLUTION_SIZES = (
-    (1, 32),
-    (1, 64),
-    (4, 64),
-    (16, 64),
-    (64, 64),
-    (64, 128),
-    (128, 256),
-    (256, 512),
-)
+_CONVOLUTION_SIZES = ((1, 32), (1, 64), (4, 64), (16, 64), (64, 64), (64, 128), (128, 256), (256, 512))
 _IMAGE_SIDE, _KERNEL_SIDE = 32, 3
 # The larger ones do not fit a cache; on a machine where they take too long the smaller ones have to do.
 _COPY_BYTES = tuple(1 << power for power in (22, 24, 26, 28))
 _PRODUCTS = 3
 
 
-def operations(
-    tf: Any, dtypes: Sequence[str]
-) -> Iterator[tuple[Operation, str, Iterator[Rung]]]:
+def operations(tf: Any, dtypes: Sequence[str]) -> Iterator[tuple[Operation, str, Iterator[Rung]]]:
     """Operation, dtype and sizes of everything to measure, what matters most first.
 
     Args:
@@ -51,9 +40,7 @@ def _matmul(tf: Any, dtype: str) -> Iterator[Rung]:
     for n in _MATMUL_SIZES:
 
         def prepare(n: int = n) -> Call:
-            inputs, weights, error = (
-                _random(tf, (n, n), dtype) for _ in range(_PRODUCTS)
-            )
+            inputs, weights, error = (_random(tf, (n, n), dtype) for _ in range(_PRODUCTS))
 
             def call() -> None:
                 tf.linalg.matmul(inputs, weights)
@@ -63,11 +50,7 @@ def _matmul(tf: Any, dtype: str) -> Iterator[Rung]:
 
             return call
 
-        yield Rung(
-            cost=_PRODUCTS * 2.0 * n**3,
-            size=f"{n} x {n}, with gradients",
-            prepare=prepare,
-        )
+        yield Rung(cost=_PRODUCTS * 2.0 * n**3, size=f"{n} x {n}, with gradients", prepare=prepare)
 
 
 def _convolution(tf: Any, dtype: str) -> Iterator[Rung]:
@@ -76,19 +59,13 @@ def _convolution(tf: Any, dtype: str) -> Iterator[Rung]:
 
         def prepare(batch: int = batch, channels: int = channels) -> Call:
             images = _random(tf, (batch, _IMAGE_SIDE, _IMAGE_SIDE, channels), dtype)
-            kernel = _random(
-                tf, (_KERNEL_SIDE, _KERNEL_SIDE, channels, channels), dtype
-            )
+            kernel = _random(tf, (_KERNEL_SIDE, _KERNEL_SIDE, channels, channels), dtype)
             how = {"strides": [1, 1, 1, 1], "padding": "SAME"}
 
             def call() -> None:
                 tf.raw_ops.Conv2D(input=images, filter=kernel, **how)
-                tf.raw_ops.Conv2DBackpropInput(
-                    input_sizes=images.shape, filter=kernel, out_backprop=images, **how
-                )
-                tf.raw_ops.Conv2DBackpropFilter(
-                    input=images, filter_sizes=kernel.shape, out_backprop=images, **how
-                )
+                tf.raw_ops.Conv2DBackpropInput(input_sizes=images.shape, filter=kernel, out_backprop=images, **how)
+                tf.raw_ops.Conv2DBackpropFilter(input=images, filter_sizes=kernel.shape, out_backprop=images, **how)
                 _wait(tf)
 
             return call
@@ -112,15 +89,11 @@ def _copy(tf: Any) -> Iterator[Rung]:
 
             return call
 
-        yield Rung(
-            cost=3.0 * size, size=f"{size >> 20} MiB, added in place", prepare=prepare
-        )
+        yield Rung(cost=3.0 * size, size=f"{size >> 20} MiB, added in place", prepare=prepare)
 
 
 def _random(tf: Any, shape: tuple[int, ...], dtype: str) -> Any:
-    return tf.cast(
-        tf.random.stateless_uniform(shape, seed=(1, 2), minval=-1.0, maxval=1.0), dtype
-    )
+    return tf.cast(tf.random.stateless_uniform(shape, seed=(1, 2), minval=-1.0, maxval=1.0), dtype)
 
 
 def _wait(tf: Any) -> None:

@@ -8,19 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, TypeVar
 
-from autotune.probe.cpu import probe_cpu
+from autotune.probe.cpu import allowed_cores, probe_cpu
+from autotune.probe.fitness import fitness_findings
 from autotune.probe.nvidia import GpuProbe, probe_gpus
 from autotune.probe.software import probe_software
-from autotune.probe.tpu import probe_tpu
-from autotune.records import (
-    Ceiling,
-    CpuInfo,
-    Finding,
-    GpuInfo,
-    HardwareProfile,
-    Severity,
-    TpuInfo,
-)
+from autotune.probe.tpu import probe_tpu, tensorflow_can_use, tpu_findings
+from autotune.records import Ceiling, CpuInfo, Finding, GpuInfo, HardwareProfile, Severity, TpuInfo
 
 T = TypeVar("T")
 
@@ -41,16 +34,21 @@ def probe(
         ceilings: Limits measured earlier, to be kept with the profile.
     """
     findings: list[Finding] = []
-    nothing: GpuProbe = ((), (), None, None)
+    no_gpu: GpuProbe = ((), (), None, None)
+    no_tpu: tuple[TpuInfo | None, bool] = (None, False)
     # The driver is asked in a process of its own; the rest is read meanwhile.
     with ThreadPoolExecutor(max_workers=1) as pool:
         asked = pool.submit(probe_gpus, environment, gpu_timeout_s)
         cpu = _part("processor", lambda: probe_cpu(root), CpuInfo(), findings)
-        tpu = _part("TPU", lambda: probe_tpu(root, environment), None, findings)
-        gpus, gpu_findings, driver, cuda = _part("GPU", asked.result, nothing, findings)
+        seen_cores = _part("processor's affinity", lambda: allowed_cores(root), None, findings)
+        tpu, tpu_usable = _part("TPU", lambda: _tpu(root, environment), no_tpu, findings)
+        gpus, gpu_findings, driver, cuda = _part("GPU", asked.result, no_gpu, findings)
     findings += gpu_findings
+    if tpu is not None:
+        findings += tpu_findings(tpu, usable=tpu_usable)
+    findings += fitness_findings(cpu, gpus, seen_cores=seen_cores)
     return HardwareProfile(
-        device=_device(gpus, tpu),
+        device=_device(gpus, tpu_usable),
         cpu=cpu,
         gpus=gpus,
         tpu=tpu,
@@ -76,10 +74,13 @@ def _part(name: str, read: Callable[[], T], otherwise: T, findings: list[Finding
         return otherwise
 
 
-def _device(
-    gpus: tuple[GpuInfo, ...], tpu: TpuInfo | None
-) -> Literal["cpu", "gpu", "tpu"]:
+def _tpu(root: Path, environment: Mapping[str, str]) -> tuple[TpuInfo | None, bool]:
+    tpu = probe_tpu(root, environment)
+    return tpu, tpu is not None and tensorflow_can_use(tpu, root, environment)
+
+
+def _device(gpus: tuple[GpuInfo, ...], tpu_usable: bool) -> Literal["cpu", "gpu", "tpu"]:
     """Where training is expected to run; TensorFlow in the worker has the last word."""
     if any(gpu.visible is not False for gpu in gpus):
         return "gpu"
-    return "tpu" if tpu is not None else "cpu"
+    return "tpu" if tpu_usable else "cpu"

@@ -29,10 +29,7 @@ VersionOf = Callable[[str], str]
 
 
 def probe_software(
-    *,
-    nvidia_driver: str | None = None,
-    cuda: str | None = None,
-    version_of: VersionOf = version,
+    *, nvidia_driver: str | None = None, cuda: str | None = None, version_of: VersionOf = version
 ) -> SoftwareInfo:
     """Versions of what a measurement runs on.
 
@@ -53,20 +50,17 @@ def probe_software(
         numpy=_first(("numpy",), version_of),
         nvidia_driver=nvidia_driver,
         cuda=cuda,
+        tensorflow_distribution=tensorflow_distribution(version_of),
     )
 
 
 def tensorflow_distribution(version_of: VersionOf = version) -> str | None:
     """Name under which TensorFlow is installed; None where it is not."""
-    return next(
-        (name for name in TENSORFLOW_DISTRIBUTIONS if _version(name, version_of)), None
-    )
+    return next((name for name in TENSORFLOW_DISTRIBUTIONS if _version(name, version_of)), None)
 
 
 def _first(names: Iterable[str], version_of: VersionOf) -> str | None:
-    return next(
-        (found for name in names if (found := _version(name, version_of))), None
-    )
+    return next((found for name in names if (found := _version(name, version_of))), None)
 
 
 def _version(name: str, version_of: VersionOf) -> str | None:

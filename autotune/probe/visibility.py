@@ -32,9 +32,7 @@ class Device:
     split: bool = False
 
 
-def visible_devices(
-    devices: Sequence[Device], environment: Mapping[str, str]
-) -> tuple[bool | None, ...]:
+def visible_devices(devices: Sequence[Device], environment: Mapping[str, str]) -> tuple[bool | None, ...]:
     """For each device in NVML's order whether a CUDA program will see it; None where it cannot be told.
 
     An index counts whole cards. CUDA's default order puts the fastest card first, NVML goes by PCI bus: with cards of
@@ -45,26 +43,24 @@ def visible_devices(
     if value is None:
         named: list[int | None] = list(cards)
     else:
-        ordered = (
-            environment.get(DEVICE_ORDER) == "PCI_BUS_ID"
-            or len({devices[i].model for i in cards}) <= 1
-        )
+        ordered = environment.get(DEVICE_ORDER) == "PCI_BUS_ID" or len({devices[i].model for i in cards}) <= 1
         named = _named(devices, cards, value, ordered)
     if None in named:
-        # Some of the cards, but nobody can say which.
+        # Some of the cards, but nobody can say which; a card in instances is never used as a whole.
         known = {i for i in named if i is not None}
-        return tuple(True if i in known else None for i in range(len(devices)))
+        return tuple(False if device.split else i in known or None for i, device in enumerate(devices))
     return _after_split(devices, [i for i in named if i is not None])
 
 
-def _named(
-    devices: Sequence[Device], cards: list[int], value: str, ordered: bool
-) -> list[int | None]:
-    """Places of the devices that a list names, up to its first invalid entry; None for one of unknown place."""
+def _named(devices: Sequence[Device], cards: list[int], value: str, ordered: bool) -> list[int | None]:
+    """Places of the devices that a list names, up to its first invalid entry; None for one of unknown place.
+
+    What an entry named twice does is not documented; it ends the list here.
+    """
     named: list[int | None] = []
     indexes: set[int] = set()
     for entry in (part.strip() for part in value.split(",")):
-        if entry.isdigit():
+        if entry.isascii() and entry.isdecimal():
             index = int(entry)
             if index >= len(cards) or index in indexes:
                 break
@@ -91,11 +87,7 @@ def _by_uuid(devices: Sequence[Device], entry: str) -> int | None:
             and "/".join(map(str, device.instance_ids)) == ids
         ]
     elif entry.startswith(("GPU-", "MIG-")):
-        matches = [
-            i
-            for i, device in enumerate(devices)
-            if (device.uuid or "").startswith(entry)
-        ]
+        matches = [i for i, device in enumerate(devices) if (device.uuid or "").startswith(entry)]
     else:
         return None
     return matches[0] if len(matches) == 1 else None
@@ -107,9 +99,7 @@ def _after_split(devices: Sequence[Device], named: list[int]) -> tuple[bool, ...
     for place in named:
         device = devices[place]
         if device.split:
-            seen += [
-                i for i, other in enumerate(devices) if other.parent_uuid == device.uuid
-            ][:1]
+            seen += [i for i, other in enumerate(devices) if other.parent_uuid == device.uuid][:1]
         else:
             seen.append(place)
     instances = [i for i in seen if devices[i].parent_uuid is not None]

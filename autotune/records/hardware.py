@@ -39,7 +39,29 @@ class CpuInfo:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class GpuInfo:
-    """One NVIDIA device as NVML describes it."""
+    """One NVIDIA device as NVML describes it.
+
+    Attributes:
+        index: NVML's number of the card, by PCI bus; an instance has its card's.
+        name: Model name.
+        uuid: ``GPU-...``, or ``MIG-...`` for an instance.
+        pci_bus_id: Domain, bus, device and function of the card.
+        compute_capability: Major and minor number.
+        memory_total_bytes: Memory of the card or instance; None also where it shares the machine's.
+        memory_free_bytes: Memory that nobody uses now.
+        power_limit_w: Power limit in force.
+        sm_clock_mhz: Clock of the multiprocessors now.
+        max_sm_clock_mhz: Highest clock of the multiprocessors.
+        throttle_reasons: Why the clock is held down now.
+        mig_parent_uuid: The card that an instance is part of; None for a whole card.
+        process_count: Processes that compute on it now.
+        visible: Whether a CUDA program sees it; None where that cannot be told.
+        float16_units: Whether float16 arithmetic is at least as fast as float32.
+        bfloat16_units: Whether there are bfloat16 tensor cores.
+        tf32_units: Whether float32 products can run in TensorFloat-32.
+        tensor_cores: Whether its generation has tensor cores.
+        float8_units: Whether there are FP8 tensor cores; no policy uses them.
+    """
 
     index: int
     name: str | None = None
@@ -58,19 +80,43 @@ class GpuInfo:
     float16_units: bool | None = None
     bfloat16_units: bool | None = None
     tf32_units: bool | None = None
+    tensor_cores: bool | None = None
+    float8_units: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TpuInfo:
-    """Signs of a TPU: device files, environment."""
+    """Signs of a TPU.
+
+    Attributes:
+        evidence: Device files, PCI devices and names of variables that speak of one.
+        kind: ``v4``, ``v5e``, ``v5litepod-8``, ...; None when unknown.
+        chips: Chips found in this machine; None where only the environment speaks of a TPU.
+        hosts: Machines that the TPU spans; None when unknown.
+    """
 
     evidence: tuple[str, ...]
     kind: str | None = None
+    chips: int | None = None
+    hosts: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SoftwareInfo:
-    """Versions that a measurement depends on."""
+    """Versions that a measurement depends on.
+
+    Attributes:
+        autotune: Version of this program.
+        python: Version of Python.
+        system: Operating system, its release and the architecture.
+        tensorflow: Version of TensorFlow, under whatever name it is installed.
+        keras: Version of Keras.
+        optuna: Version of Optuna.
+        numpy: Version of NumPy.
+        nvidia_driver: Version of the NVIDIA driver.
+        cuda: Newest CUDA version that the driver supports.
+        tensorflow_distribution: Name under which TensorFlow is installed, such as ``tensorflow-cpu``.
+    """
 
     autotune: str
     python: str
@@ -81,6 +127,7 @@ class SoftwareInfo:
     numpy: str | None = None
     nvidia_driver: str | None = None
     cuda: str | None = None
+    tensorflow_distribution: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,0 +1,82 @@
+"""Whether this machine is fit to be measured on: what makes timings noisy or runs fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autotune.records import CpuInfo, Finding, GpuInfo, Severity
+
+# Share of the machine's cores that others keep busy before timings are expected to suffer.
+_BUSY_SHARE = 0.5
+# TensorFlow alone takes about half of it.
+_LITTLE_MEMORY_BYTES = 2 << 30
+_LITTLE_FREE_SHARE = 0.5
+_GIBIBYTE = 1 << 30
+
+
+def fitness_findings(cpu: CpuInfo, gpus: Sequence[GpuInfo] = (), *, seen_cores: int | None = None) -> Iterator[Finding]:
+    """Everything that speaks against measuring here and now.
+
+    Args:
+        cpu: The processor.
+        gpus: NVIDIA cards; only those that a CUDA program may see count.
+        seen_cores: Cores that this process sees by its affinity, for each of which TensorFlow starts a thread.
+    """
+    yield from _cpu_findings(cpu, seen_cores)
+    for gpu in gpus:
+        if gpu.visible is not False:
+            yield from _gpu_findings(gpu)
+
+
+def _cpu_findings(cpu: CpuInfo, seen_cores: int | None) -> Iterator[Finding]:
+    cores = cpu.machine_cores
+    if cpu.load_1m is not None and cores and cpu.load_1m > _BUSY_SHARE * cores:
+        yield Finding(
+            code="machine_busy",
+            severity=Severity.WARNING,
+            message=f"other programs keep this machine busy: load {cpu.load_1m:.1f} on {cores} cores",
+            advice="stop them, or expect wide intervals and a longer search",
+        )
+    if cpu.memory_available_bytes is not None and cpu.memory_available_bytes < _LITTLE_MEMORY_BYTES:
+        yield Finding(
+            code="memory_low",
+            severity=Severity.WARNING,
+            message=f"only {cpu.memory_available_bytes / _GIBIBYTE:.1f} GiB of memory are free",
+            advice="free some: a worker that runs out of memory is ended by the system",
+        )
+    if seen_cores and cpu.logical_cores and cpu.logical_cores < seen_cores:
+        yield Finding(
+            code="cpu_quota",
+            severity=Severity.WARNING,
+            message=(
+                f"a limit of the container leaves {cpu.logical_cores} of the {seen_cores} cores that are seen, "
+                f"and TensorFlow starts threads for {seen_cores}"
+            ),
+            advice=f"set TF_NUM_INTRAOP_THREADS={cpu.logical_cores} for this and for the real run",
+        )
+
+
+def _gpu_findings(gpu: GpuInfo) -> Iterator[Finding]:
+    name = f"{gpu.name or 'GPU'} {gpu.index}"
+    if gpu.process_count:
+        yield Finding(
+            code="gpu_shared",
+            severity=Severity.WARNING,
+            message=f"{gpu.process_count} other process{'es use' if gpu.process_count > 1 else ' uses'} {name}",
+            advice="wait for it to end, or choose another card by CUDA_VISIBLE_DEVICES",
+        )
+    free, total = gpu.memory_free_bytes, gpu.memory_total_bytes
+    if free is not None and total and free < _LITTLE_FREE_SHARE * total:
+        yield Finding(
+            code="gpu_memory_taken",
+            severity=Severity.WARNING,
+            message=f"{free / _GIBIBYTE:.1f} of {total / _GIBIBYTE:.1f} GiB of {name} are free",
+            advice="large batches may fail here that fit when the card is free",
+        )
+    if gpu.throttle_reasons:
+        yield Finding(
+            code="gpu_throttled",
+            severity=Severity.WARNING,
+            message=f"{name} is slowed down: {', '.join(gpu.throttle_reasons)}",
+            advice="let it cool down, or raise its power limit; timings drift until it is steady",
+        )
