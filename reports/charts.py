@@ -11,9 +11,11 @@ import altair as alt
 from autotune.reports.model import Interval, View
 
 _STATIC_WIDTH = 600
-_BAND_HEIGHT = 44
-_FIGURE_HEIGHT = 220
+_BAND_HEIGHT = 34
+_FIGURE_HEIGHT = 200
 _FEWEST_TRIALS = 8
+# Room at the edges, so that no mark stands on the frame.
+_LOOSE = alt.Scale(zero=False, nice=False, padding=12)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,7 +75,7 @@ def _finish(chart: alt.LayerChart | alt.Chart, palette: Palette) -> dict[str, An
         "titlePadding": 8,
     }
     configured = (
-        chart.properties(width=_STATIC_WIDTH, autosize=alt.AutoSizeParams(type="fit", contains="padding"))
+        chart.properties(width=_STATIC_WIDTH, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
         .configure(aria=False, background="transparent", font=palette.font)
         .configure_axis(**axis)
         .configure_axisY(tickCount=5)
@@ -181,12 +183,17 @@ def _batches(view: View, palette: Palette) -> alt.LayerChart | None:
     )
     base = alt.Chart(alt.Data(values=values)).encode(
         x=alt.X("batch:O", title="batch size", axis=alt.Axis(labelAngle=0, grid=False)),
-        y=alt.Y("factor:Q", title=None, scale=alt.Scale(zero=False, nice=True)),
         color=color,
+    )
+    # The line of a policy goes through its best configuration at each batch.
+    lines = base.mark_line(strokeWidth=1.6, opacity=0.6).encode(
+        y=alt.Y("max(factor):Q", title=None, scale=_LOOSE), detail="policy:N"
+    )
+    points = base.mark_point(size=55, filled=True, opacity=1).encode(
+        y=alt.Y("factor:Q", title=None, scale=_LOOSE),
         tooltip=["name:N", "measure:N", alt.Tooltip("factor:Q", format=".2f")],
     )
-    lines = base.mark_line(strokeWidth=1.6, opacity=0.6).encode(detail="policy:N")
-    return alt.layer(lines, base.mark_point(size=55, filled=True, opacity=1)).properties(height=_FIGURE_HEIGHT)
+    return alt.layer(lines, points).properties(height=_FIGURE_HEIGHT)
 
 
 def _front(view: View, palette: Palette) -> alt.LayerChart | None:
@@ -207,10 +214,10 @@ def _front(view: View, palette: Palette) -> alt.LayerChart | None:
         x=alt.X(
             "samples:Q", title="samples a second", scale=alt.Scale(zero=False), axis=alt.Axis(grid=False, tickCount=6)
         ),
-        y=alt.Y("quality:Q", title=None, scale=alt.Scale(zero=False)),
+        y=alt.Y("quality:Q", title=None, scale=_LOOSE),
     )
     line = base.transform_filter("datum.front").mark_line(
-        interpolate="linear", color=palette.line, strokeWidth=2, strokeDash=[4, 3]
+        color=palette.plain, opacity=0.6, strokeWidth=1.5, strokeDash=[4, 3]
     )
     points = base.mark_point(size=80, filled=True, opacity=1).encode(
         color=alt.Color(

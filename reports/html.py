@@ -110,5 +110,6 @@ def _json_text(text: str) -> Markup:
 
 
 def _capitalized(text: str) -> str:
-    """A sentence from a phrase: a capital first, no full stop at the end."""
-    return text[:1].upper() + text[1:].rstrip(".")
+    """A sentence from a phrase: a capital first where a plain word stands there, no full stop at the end."""
+    first = text.split(" ", 1)[0]
+    return (text[:1].upper() + text[1:] if first.isalpha() else text).rstrip(".")

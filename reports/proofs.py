@@ -138,15 +138,18 @@ def _stability(recommendation: Recommendation) -> Proof | None:
     text = ", ".join(parts)
     if policy == "mixed_bfloat16" and evidence.loss_scale_final is None:
         text += " (bfloat16 needs no loss scale)"
-    facts = (
+    facts = [
         Fact(label="steps", value=write.count(evidence.steps)),
         Fact(label="non-finite steps", value=write.count(evidence.nonfinite_steps, missing="not watched")),
         Fact(label="skipped updates", value=write.count(evidence.skipped_updates, missing="not counted")),
-        Fact(label="share skipped", value=write.percent(evidence.skipped_fraction)),
-        Fact(label="loss scale, first", value=write.scale(evidence.loss_scale_initial, missing="none")),
-        Fact(label="loss scale, last", value=write.scale(evidence.loss_scale_final, missing="none")),
-    )
-    return Proof(label="stable", state=state, text=text, facts=facts)
+    ]
+    if evidence.loss_scale_final is not None:
+        facts += [
+            Fact(label="share skipped", value=write.percent(evidence.skipped_fraction)),
+            Fact(label="loss scale, first", value=write.scale(evidence.loss_scale_initial)),
+            Fact(label="loss scale, last", value=write.scale(evidence.loss_scale_final)),
+        ]
+    return Proof(label="stable", state=state, text=text, facts=tuple(facts))
 
 
 def _accuracy(recommendation: Recommendation) -> Proof | None:

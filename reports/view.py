@@ -88,11 +88,13 @@ def _ways(recommendation: Recommendation, record_path: str) -> tuple[Way, ...]:
     line = one_line(recommendation.configuration, recommendation.baseline)
     if line:
         title, short, code = "Or one line before the model", "or one line before the model", line
+        note = ""
     else:
         title, short = "Or these lines in the script", "or in the script"
+        note = "What stands for ... stays as it is."
         code = python_snippet(recommendation.configuration, recommendation.baseline, workload)
     if code:
-        ways.append(Way(title=title, short=short, code=code, language="python"))
+        ways.append(Way(title=title, short=short, code=code, language="python", note=note))
     ways.append(
         Way(
             title="Or from Python",

@@ -104,13 +104,12 @@
     const enliven = async (element) => {
       const specification = { ...specifications[element.dataset.figure], width: "container" };
       const fresh = document.createElement("div");
-      fresh.className = "live";
-      fresh.hidden = true;
-      element.append(fresh);
+      fresh.className = "live pending";
       const still = element.querySelector("svg");
-      fresh.hidden = false;
-      still.remove();
+      element.append(fresh);
       await window.vegaEmbed(fresh, specification, options);
+      still.remove();
+      fresh.classList.remove("pending");
       element.dataset.live = "yes";
     };
     const seen = new IntersectionObserver((entries) => {

@@ -70,7 +70,9 @@ def test_json_reads_back_to_the_same_record(name: str) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_terminal_fits_its_width_except_for_lines_to_copy(name: str, width: int) -> None:
     lines = terminal(SAMPLES[name](), width).splitlines()
-    folded = [line for line in lines if not any(mark in line for mark in ("autotune run", "or one line", FOLDER, "  #", "= "))]
+    folded = [
+        line for line in lines if not any(mark in line for mark in ("autotune run", "or one line", FOLDER, "  #", "= "))
+    ]
     code = [line for line in folded if "keras.config" in line or "model." in line]
     assert all(len(line) <= min(width, 100) for line in folded if line not in code)
 
@@ -95,7 +97,9 @@ def test_control_characters_of_a_message_do_not_reach_the_terminal() -> None:
 
 def test_markup_in_names_stays_text_in_the_terminal() -> None:
     # As a continuous string: folding may break it.
-    assert MARKUP.replace(" ", "") in terminal(failed_float16(), 100, force_terminal=False).replace(" ", "").replace("\n", "")
+    assert MARKUP.replace(" ", "") in terminal(failed_float16(), 100, force_terminal=False).replace(" ", "").replace(
+        "\n", ""
+    )
 
 
 def test_markup_in_names_stays_text_in_html() -> None:

@@ -1,0 +1,206 @@
+"""The HTML report in a real browser, without a network: quiet, sortable, readable, accessible, printable."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autotune.reports.html import render_html
+from autotune.reports.view import view
+from tests.unit.reports.samples import MARKUP, SAMPLES
+
+playwright_api = pytest.importorskip("playwright.sync_api")
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+WIDTHS = (400, 1280)
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One headless Chromium for all tests of this file."""
+    with playwright_api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+class Opened:
+    """A page, and what it said and asked for."""
+
+    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
+        self.messages: list[str] = []
+        self.requests: list[str] = []
+        self.page = browser.new_context(offline=True, **options).new_page()
+        self.page.on("console", lambda message: self.messages.append(message.text))
+        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+
+    def to_the_end(self) -> None:
+        """Scrolls through the page, so that every chart comes alive."""
+        for chart in self.page.locator(".chart").all():
+            chart.scroll_into_view_if_needed()
+        self.page.wait_for_function("document.querySelectorAll('.chart:not([data-live])').length === 0")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Any:
+    """Writes the report of a sample and gives its path."""
+
+    def write(name: str) -> Path:
+        path = tmp_path / f"{name}.html"
+        path.write_text(render_html(view(SAMPLES[name](), "runs/one")), encoding="utf-8")
+        return path
+
+    return write
+
+
+def column(page: Any, table: str, number: int) -> list[str]:
+    """Texts of one column of the rows that are shown."""
+    cells = page.locator(f"{table} tbody tr:visible > :nth-child({number})").all_inner_texts()
+    return [cell.splitlines()[0].strip() for cell in cells]
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_page_says_nothing_on_the_console_and_asks_for_nothing(browser: Any, written: Any, name: str) -> None:
+    path = written(name)
+    opened = Opened(browser, path, viewport={"width": 1280, "height": 900})
+    opened.to_the_end()
+    assert opened.messages == []
+    assert opened.requests == [path.as_uri()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", SAMPLES)
+def test_page_never_scrolls_sideways(browser: Any, written: Any, name: str, width: int) -> None:
+    opened = Opened(browser, written(name), viewport={"width": width, "height": 900})
+    opened.to_the_end()
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_markup_in_names_stays_text(browser: Any, written: Any) -> None:
+    opened = Opened(browser, written("failed_float16"))
+    opened.to_the_end()
+    assert opened.page.locator("[onmouseover]").count() == 0
+    assert opened.page.locator("main b").count() == 0
+    assert MARKUP in opened.page.locator("main").inner_text().replace("\n", " ")
+
+
+def test_a_column_sorts_both_ways_and_keeps_unknown_values_last(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("failed_float16")).page
+    head = page.locator("#policies + .body table thead th", has_text="ms a step")
+    head.get_by_role("button").click()
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert column(page, "#policies + .body table", 1) == ["mixed_bfloat16", "float32", "mixed_float16"]
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "descending"
+    assert column(page, "#policies + .body table", 1) == ["float32", "mixed_bfloat16", "mixed_float16"]
+
+
+def test_numbers_sort_as_numbers_and_words_as_words(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("many_trials")).page
+    page.locator("#trial-table thead th", has_text="ms a step").get_by_role("button").click()
+    shown = [float(text) for text in column(page, "#trial-table", 6) if text != "-"]
+    assert len(shown) == 500 and shown == sorted(shown)
+    page.locator("#trial-table thead th", has_text="configuration").get_by_role("button").click()
+    names = column(page, "#trial-table", 2)
+    assert names == page.evaluate(
+        "names => [...names].sort((a, b) => a.toLowerCase().localeCompare(b.toLowerCase()))", names
+    )
+
+
+def test_trials_are_filtered_by_words_and_purpose(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("by_precision")).page
+    page.get_by_label("Filter").fill("BFLOAT16 quality")
+    assert set(column(page, "#trial-table", 2)) == {"mixed_bfloat16"}
+    assert page.locator("#trial-shown").inner_text() == "5 of 15 shown"
+    page.get_by_label("Filter").fill("")
+    page.get_by_label("Purpose").select_option("duel")
+    assert column(page, "#trial-table", 3) == ["duel"]
+
+
+def test_dark_and_light_follow_the_system_and_the_button(browser: Any, written: Any) -> None:
+    def brightness(page: Any) -> int:
+        color = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        return sum(int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(","))
+
+    path = written("by_precision")
+    light, dark = (Opened(browser, path, color_scheme=scheme).page for scheme in ("light", "dark"))
+    assert brightness(light) > 600 > 150 > brightness(dark)
+    dark.get_by_role("button", name="Light").click()
+    assert brightness(dark) > 600
+
+
+def test_copying_takes_the_command_as_it_is(browser: Any, written: Any) -> None:
+    options = {"permissions": ["clipboard-read", "clipboard-write"]}
+    page = Opened(browser, written("by_precision"), **options).page
+    page.locator("button[data-copies=way-1]").click()
+    page.get_by_role("button", name="Copied").wait_for()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == "autotune run examples/train.py --with runs/one/recommendation.json -- --data 'my data'"
+
+
+def test_downloaded_record_is_the_record(browser: Any, written: Any, tmp_path: Path) -> None:
+    page = Opened(browser, written("failed_float16")).page
+    with page.expect_download() as download:
+        page.locator("#download").click()
+    download.value.save_as(tmp_path / "record.json")
+    stored = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
+    assert stored["workload"]["model"] == MARKUP
+
+
+def test_charts_are_drawn_without_scripts(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("by_precision"), java_script_enabled=False).page
+    assert page.locator(".chart svg").count() >= 4
+    assert not page.get_by_role("button", name="Copy").first.is_visible()
+
+
+def test_a_chart_fits_its_column_after_the_window_changes(browser: Any, written: Any) -> None:
+    opened = Opened(browser, written("by_precision"), viewport={"width": 1280, "height": 900})
+    opened.to_the_end()
+    opened.page.set_viewport_size({"width": 420, "height": 900})
+    opened.page.wait_for_timeout(300)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") <= 420
+    width = opened.page.locator(".chart svg").first.bounding_box()["width"]
+    assert 300 < width <= 400
+
+
+def test_500_trials_are_usable_within_a_second(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("many_trials")).page
+    timing = page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd")
+    assert timing < 1000
+
+
+def test_page_prints_to_a_pdf(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("by_precision")).page
+    document = page.pdf(format="A4")
+    assert document.startswith(b"%PDF")
+    assert 2 <= document.count(b"/Type /Page\n") + document.count(b"/Type /Page ") <= 8
+
+
+def test_keyboard_reaches_the_answer_first(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("by_precision")).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the answer"
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "main"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", SAMPLES)
+def test_axe_finds_no_violation(browser: Any, written: Any, name: str, scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    opened = Opened(browser, written(name), color_scheme=scheme, bypass_csp=True)
+    opened.to_the_end()
+    results = axe.Axe().run(opened.page)
+    assert results.violations_count == 0, results.generate_report()
