@@ -17,6 +17,7 @@ from autotune.records.codec import to_json
 
 _QUIET_S = 120.0
 _ALIVE = 4
+_LISTING_SEED = -2  # a worker apart from those that measure
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -24,8 +25,8 @@ class QualityPlan:
     """How long a quality run is; baseline and candidate see the same samples.
 
     Attributes:
-        epochs: Epochs, or pseudo-epochs where ``steps_per_epoch`` is given.
-        steps_per_epoch: Steps of a pseudo-epoch at the written batch; None to run the script's own epochs.
+        epochs: Epochs, or pseudo-epochs where ``part_samples`` is given.
+        part_samples: Samples of a pseudo-epoch; None to run the script's own epochs.
         validation_steps: Validation batches at each point; None for the script's own.
         planned_epochs: Epochs that the script plans.
         planned_steps: Steps that the script plans at the written batch; None when unknown.
@@ -33,26 +34,23 @@ class QualityPlan:
     """
 
     epochs: int
-    steps_per_epoch: int | None = None
+    part_samples: float | None = None
     validation_steps: int | None = None
     planned_epochs: int
     planned_steps: int | None = None
     share: float | None = None
 
-    def command(self, configuration: Configuration, written_batch: int | None) -> Message:
+    def command(self, configuration: Configuration) -> Message:
         """The message that runs this plan with a configuration."""
-        ratio = 1.0
-        if written_batch and configuration.batch_size:
-            ratio = configuration.batch_size / written_batch
-        command: Message = {"op": "quality", "configuration": to_json(configuration), "epochs": self.epochs, "step_stretch": ratio}
-        if self.steps_per_epoch is not None:
-            steps = max(1, round(self.steps_per_epoch / ratio))
-            command |= {"steps_per_epoch": steps, "epoch_scale": self.planned_epochs / self.epochs}
-            if self.planned_steps:  # schedules that count steps are compressed to the part of the plan that is run
-                command["step_stretch"] = self.planned_steps / (steps * self.epochs)
-        if self.validation_steps is not None:
-            command["validation_steps"] = self.validation_steps
-        return command
+        return {
+            "op": "quality",
+            "configuration": to_json(configuration),
+            "epochs": self.epochs,
+            "part_samples": self.part_samples,
+            "epoch_scale": 1.0 if self.part_samples is None else self.planned_epochs / self.epochs,
+            "planned_steps": self.planned_steps,
+            "validation_steps": self.validation_steps,
+        }
 
 
 class CaptureFailed(Exception):
@@ -136,7 +134,7 @@ class Bench:
         spec = self._spec
         self._spec = replace(spec, fit=0)
         try:
-            self.capture("float32", 0, limit_s)
+            self.capture("float32", _LISTING_SEED, limit_s)
         except CaptureFailed as failed:
             if failed.kind == "ended":
                 return failed.message
@@ -168,14 +166,13 @@ class Bench:
         return self._trial("speed", configuration, 0, command, capture_limit_s, stop=stop)
 
     def quality(
-        self, configuration: Configuration, seed: int, plan: QualityPlan, *, written_batch: int | None, capture_limit_s: float = 600.0,
+        self, configuration: Configuration, seed: int, plan: QualityPlan, *, capture_limit_s: float = 600.0,
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
         """Trains for the plan's length and records the curve."""
         if not self._again:
             self._end((configuration.policy, seed))  # data that cannot be gone through again need the script afresh
-        command = plan.command(configuration, written_batch)
-        measured = self._trial("quality", configuration, seed, command, capture_limit_s, on_point=on_point)
+        measured = self._trial("quality", configuration, seed, plan.command(configuration), capture_limit_s, on_point=on_point)
         return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
 
     def duel(
@@ -238,8 +235,6 @@ class Bench:
                     points.append(CurvePoint(step=event["step"], samples=event["samples"], values=event["values"]))
                     on_point(points[-1])
                 elif event["event"] == "measured":
-                    if stopped:
-                        worker.send({"op": "settle"})  # a stop that came too late is not to end the next trial
                     return measurement_from(event, purpose, configuration, seed, chunks, points)
         except WorkerDied as death:
             self._end(key)

@@ -17,7 +17,7 @@ from autotune.workload import callbacks, describe, functions, lint, policy, scri
 from autotune.workload.capture import CapturedFit, FitPatch, fit_sites
 from autotune.workload.data import Feed, digest
 from autotune.workload.effects import EffectAfterFit, Effects, relative
-from autotune.workload.place import UserCode
+from autotune.workload.place import UserCode, out_of_memory, summary
 
 
 class Session:
@@ -60,9 +60,9 @@ class Session:
                 self._failed("exit", f"it calls sys.exit({'' if stop.code is None else repr(stop.code)}) before any fit", stop)
         except Exception as error:
             if self._fit.seen and self._spec.fit == 0:
-                self._ended(f"{type(error).__name__}: {error}")
+                self._ended(f"{type(error).__name__}: {summary(error)}")
             else:
-                self._failed("error", f"{type(error).__name__}: {error}", error)
+                self._failed("error", f"{type(error).__name__}: {summary(error)}", error)
         else:
             self._ended("")
 
@@ -94,9 +94,9 @@ class Session:
                 self._serve_trials(call)
             status = 0
         except BaseException as error:
-            kind = "out_of_memory" if _out_of_memory(error) else "fit"
+            kind = "out_of_memory" if out_of_memory(error) else "fit"
             self._channel.send(
-                "failed", kind=kind, reason=f"{type(error).__name__}: {_short(error)}", traceback=self._user.traceback(error),
+                "failed", kind=kind, reason=f"{type(error).__name__}: {summary(error)}", traceback=self._user.traceback(error),
                 line=self._user.line_of(error),
             )
         finally:
@@ -204,15 +204,3 @@ def _rate(model: Any) -> float | None:
         return None if optimizer is None else float(state._read(getattr(optimizer, "inner_optimizer", optimizer)._learning_rate))
     except (TypeError, ValueError, AttributeError):
         return None
-
-
-def _out_of_memory(error: BaseException) -> bool:
-    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
-        return True
-    text = str(error)
-    return "RESOURCE_EXHAUSTED" in text or "Out of memory while trying to allocate" in text
-
-
-def _short(error: BaseException, limit: int = 600) -> str:
-    text = " ".join(str(error).split())
-    return text if len(text) <= limit else text[:limit] + " ..."

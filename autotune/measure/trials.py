@@ -21,7 +21,7 @@ from autotune.workload.capture import CapturedFit
 from autotune.workload.data import Feed
 from autotune.workload.effects import Effects
 from autotune.workload.instrument import StepRecorder
-from autotune.workload.place import UserCode
+from autotune.workload.place import UserCode, out_of_memory, summary
 from autotune.workload.state import ModelState, hash_weights, loss_scale, updates_applied
 
 _WARM_S = 0.1
@@ -45,7 +45,12 @@ class Trials:
     seed_fit: Callable[[], None]
 
     def serve(self, command: Message) -> None:
-        """Answers one command with ``measured``, whatever happens in it."""
+        """Answers one command with ``measured``, whatever happens in it.
+
+        A ``stop`` that comes after its trial has ended by itself is passed over here.
+        """
+        if command["op"] not in ("speed", "quality"):
+            return
         started = time.monotonic()
         result: dict[str, Any] = {"outcome": "ok"}
         reset_peak_memory()
@@ -71,19 +76,18 @@ class Trials:
         self.seed_fit()
         before = hash_weights(model)
         scale = loss_scale(model)
-        dataset = self.feed.endless(batch)
-        seen = self.feed.seen_batch(dataset)
+        seen = self.feed.seen_batch(self.feed.endless(batch))
         samples_a_step = self.feed.mean_batch(batch)
         per_call = configuration.steps_per_execution
         warm = _Chunks(self.channel, per_call, samples_a_step, warm=True, until=_WARM_S)
-        self._fit_chunks(dataset, per_call, warm, configuration)
+        self._fit_chunks(self.feed.endless(batch), per_call, warm)
         steps_a_chunk = max(per_call, per_call * math.ceil(command["chunk_s"] / max(warm.step_time_s, 1e-7) / per_call))
         timed = _Chunks(
             self.channel, steps_a_chunk, samples_a_step, until=command["limit_s"], on_command=bool(command.get("on_command")),
             at_most=command.get("at_most"),
         )
         if not warm.nonfinite:
-            self._fit_chunks(dataset, steps_a_chunk, timed, configuration)
+            self._fit_chunks(self.feed.endless(batch), steps_a_chunk, timed)
         steps = warm.steps + timed.steps
         nonfinite = warm.nonfinite or timed.nonfinite
         result: dict[str, Any] = {
@@ -102,7 +106,7 @@ class Trials:
             result["input_free_step_time_s"] = self._input_free(configuration, steps_a_chunk)
         return result
 
-    def _fit_chunks(self, dataset: Any, steps: int, chunks: _Chunks, configuration: Configuration) -> None:
+    def _fit_chunks(self, dataset: Any, steps: int, chunks: _Chunks) -> None:
         own = user_callbacks.trial_callbacks(self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=True)
         verbose = self.call.arguments.get("verbose", "auto")
         self.plain_fit(
@@ -114,17 +118,18 @@ class Trials:
         if dataset is None:
             return None
         chunks = _Chunks(None, steps, 1.0, until=1.0, at_most=6)
-        self._fit_chunks(dataset, steps, chunks, configuration)
+        self._fit_chunks(dataset, steps, chunks)
         return chunks.step_time_s
 
     def _quality(self, command: Message) -> dict[str, Any]:
         configuration = _configuration(command)
         model, batch, fit = self.call.model, configuration.batch_size, self.call.arguments
-        self.state.apply(configuration, step_stretch=command.get("step_stretch", 1.0))
+        epochs, part = command["epochs"], command.get("part_samples")
+        short = None if part is None else max(1, round(part / self.feed.mean_batch(batch)))
+        self.state.apply(configuration, step_stretch=self._stretch(batch, short and short * epochs, command.get("planned_steps")))
         self.seed_fit()
         before = hash_weights(model)
         scale = loss_scale(model)
-        short = command.get("steps_per_epoch")
         arguments = self.feed.fit_arguments(batch)
         if short:
             arguments = {"x": self.feed.endless(batch), "steps_per_epoch": short, "shuffle": False}
@@ -140,7 +145,6 @@ class Trials:
             self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=False,
             epoch_scale=command.get("epoch_scale", 1.0), rate_factor=configuration.learning_rate_factor,
         )
-        epochs = command["epochs"]
         with StepRecorder(model, epochs * (steps_per_epoch or 10_000)) as recorder:
             self.plain_fit(model, **arguments, epochs=first + epochs, initial_epoch=first, callbacks=[*own, points], verbose=0)
             trace = recorder.read()
@@ -165,6 +169,14 @@ class Trials:
             result["first_nonfinite_step"] = bad[0] if bad else None
         return result
 
+    def _stretch(self, batch: int | None, short_steps: int | None, planned_steps: int | None) -> float:
+        """Steps of the script's schedules that one step stands for: a short run goes through the whole schedule."""
+        if short_steps and planned_steps:
+            return planned_steps / short_steps
+        if batch is None or not self.feed.batch_size:
+            return 1.0
+        return batch / self.feed.batch_size
+
     def _nonfinite(self, names: list[str], step: int, configuration: Configuration) -> dict[str, Any]:
         place = numerics.locate(self.call.model, self.feed.first_batch)
         if place is None:  # the weights may be past saving: look at the model as it stood at fit
@@ -173,11 +185,9 @@ class Trials:
         return {"outcome": "non_finite", "nonfinite_logs": names, "first_nonfinite_step": step, "place": place}
 
     def _failure(self, error: Exception) -> dict[str, Any]:
-        from autotune.measure.session import _out_of_memory, _short
-
         return {
-            "outcome": "out_of_memory" if _out_of_memory(error) else "unsupported",
-            "reason": f"{type(error).__name__}: {_short(error)}",
+            "outcome": "out_of_memory" if out_of_memory(error) else "unsupported",
+            "reason": f"{type(error).__name__}: {summary(error)}",
             "traceback": self.user.traceback(error),
             "line": self.user.line_of(error),
         }

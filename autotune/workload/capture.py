@@ -75,7 +75,7 @@ class FitPatch:
         bound = self._signature.bind(model, *args, **kwargs)
         bound.apply_defaults()
         arguments = {name: value for name, value in bound.arguments.items() if name != "self"}
-        call = CapturedFit(model, arguments, self._user.caller(), len(self.seen) + 1)
+        call = CapturedFit(model, arguments, self._user.caller() or Path(self._user.script).name, len(self.seen) + 1)
         self.seen.append(
             {"index": call.index, "location": call.location, "model": str(model.name), "planned_steps": planned_steps(arguments)}
         )

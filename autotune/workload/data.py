@@ -55,8 +55,8 @@ class Feed:
         self._written_steps = fit.get("steps_per_epoch")
         adapter = self._adapter(fit.get("batch_size"))
         self.kind: Kind = _KINDS.get(type(adapter).__name__, "other")
-        self._dataset = None if self.kind == "arrays" else adapter.get_tf_dataset()
-        self.first_batch = next(iter(adapter.get_tf_dataset() if self._dataset is None else self._dataset))
+        self._dataset = adapter.get_tf_dataset() if self.kind not in ("arrays", "PyDataset") else None
+        self.first_batch = self._first(adapter)
         self.batch_size = _leading(self.first_batch)
         self.fixed_reason = _FIXED.get(self.kind)
         if isinstance(self._dataset, tf.distribute.DistributedDataset):
@@ -107,6 +107,9 @@ class Feed:
                 adapter = data_adapters.get_data_adapter(x=dataset, class_weight=weights)
                 dataset = adapter.get_tf_dataset()
             return dataset if isinstance(dataset, tf.distribute.DistributedDataset) else dataset.repeat()
+        if self.kind == "PyDataset":
+            # Each gets an adapter of its own: two iterators over one adapter share its queue of batches, and wait for ever.
+            return self._adapter(batch_size).get_tf_dataset().repeat()
         return self._dataset.repeat()
 
     def one_batch(self, batch_size: int | None) -> tf.data.Dataset | None:
@@ -127,9 +130,14 @@ class Feed:
 
     def seen_batch(self, dataset: Any) -> int | None:
         """Samples in the first batch of a dataset."""
-        if batches_differ(self.kind):
+        if self.kind in ("generator", "PyDataset"):  # drawing a batch to look at would use the data up, or start its threads
             return self.batch_size
         return _leading(next(iter(dataset)))
+
+    def _first(self, adapter: Any) -> Any:
+        if self.kind == "PyDataset":
+            return keras.tree.map_structure(tf.convert_to_tensor, adapter._standardize_batch(self._x[0]))
+        return next(iter(adapter.get_tf_dataset() if self._dataset is None else self._dataset))
 
     def _adapter(self, batch_size: int | None) -> Any:
         return data_adapters.get_data_adapter(
@@ -166,11 +174,6 @@ class Feed:
         if not steps:
             return None, None
         return (None if self.batch_size is None else int(steps) * self.batch_size), int(steps)
-
-
-def batches_differ(kind: Kind) -> bool:
-    """Whether drawing a batch to look at would use up the data."""
-    return kind == "generator"
 
 
 def digest(batch: Any, limit_bytes: int = 1 << 16) -> str:

@@ -92,13 +92,29 @@ def fixed_batch(model: Any) -> str | None:
 
 
 def build(model: Any, batch: Any) -> None:
-    """Builds model, loss, metrics and optimizer from a batch, as the first step would."""
+    """Builds model, loss, metrics and optimizer from a batch, as the first step would.
+
+    A model with a ``train_step`` of its own may never be called on a batch (a GAN); it counts as built once its layers are.
+    """
+    # Without the batch's size: a Sequential that is built from it must not take that size for its own.
+    shapes = keras.tree.map_structure(_any_batch, batch)
     strategy = getattr(model, "_distribute_strategy", None)
     if strategy is not None:
         with strategy.scope():
-            model._symbolic_build(data_batch=batch)
+            model._symbolic_build(data_batch=shapes)
         return
-    model._symbolic_build(data_batch=batch)
+    try:
+        model._symbolic_build(data_batch=shapes)
+    except Exception:
+        if not own_train_step(model) or not all(layer.built for layer in model._flatten_layers(include_self=False)):
+            raise
+
+
+def _any_batch(leaf: Any) -> Any:
+    if leaf is None or not hasattr(leaf, "shape"):
+        return leaf
+    shape = tuple(leaf.shape)
+    return keras.KerasTensor((None, *shape[1:]) if shape else shape, keras.backend.standardize_dtype(leaf.dtype))
 
 
 def loss_name(model: Any) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +42,7 @@ class Effects:
         self.written: dict[str, None] = {}
         self.sent: dict[str, None] = {}
         self._allowed = (*_HARMLESS, *allowed)
+        self._temporary = tempfile.gettempdir()
         self._error: type[BaseException] | None = None
         self._thread: int | None = None
         self._watching = True
@@ -82,7 +84,7 @@ class Effects:
         if name.startswith(self._allowed) or "__pycache__" in name:
             return
         self._raise_if_blocked(name)
-        if self._watching and not name.startswith("/tmp/"):
+        if self._watching and not name.startswith(self._temporary):
             self.written.setdefault(name)
 
     def _met_sending(self, what: str) -> None:

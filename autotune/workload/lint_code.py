@@ -39,7 +39,8 @@ def _train_steps(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
             continue
         calls = [(call.lineno, _called(call)) for call in ast.walk(node) if isinstance(call, ast.Call)]
         called = {what for _, what in calls}
-        if not called & {"gradient", "GradientTape"} or not called & _APPLIES:
+        uses_own = any(isinstance(part, ast.Attribute) and part.attr == "optimizer" for part in ast.walk(node))
+        if not called & {"gradient", "GradientTape"} or not called & _APPLIES or not uses_own:
             continue
         line = f"{name}:{node.lineno}"
         if not called & {"scale_loss", "get_scaled_loss"}:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import traceback
 from pathlib import Path
 from types import FrameType, TracebackType
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class UserCode:
@@ -38,7 +41,7 @@ class UserCode:
         """The user's own traceback, short: their frames and the error itself, none of ours or of the frameworks."""
         frames = [frame for frame in traceback.extract_tb(_after_ours(error.__traceback__)) if self.owns(frame.filename)]
         lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames[-limit:])] if frames else []
-        lines += traceback.format_exception_only(error)[-8:]
+        lines += [f"{type(error).__name__}: {summary(error)}"] if not isinstance(error, SyntaxError) else traceback.format_exception_only(error)
         return "".join(lines).rstrip()
 
     def line_of(self, error: BaseException) -> str:
@@ -49,6 +52,24 @@ class UserCode:
         if isinstance(error, SyntaxError) and error.filename:
             return f"{Path(error.filename).name}:{error.lineno}"
         return ""
+
+
+def out_of_memory(error: BaseException) -> bool:
+    """Whether an error means that memory ran out."""
+    if isinstance(error, MemoryError) or type(error).__name__ == "ResourceExhaustedError":
+        return True
+    text = str(error)
+    return "RESOURCE_EXHAUSTED" in text or "Out of memory while trying to allocate" in text
+
+
+def summary(error: BaseException, limit: int = 500) -> str:
+    """What an error says, in one line: without the framework's inner stack, which TensorFlow puts into its messages."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if line and not line.startswith(("File ", "Detected at node", "[[{{node", "[["))]
+    if "Graph execution error:" in lines[:1]:
+        lines = [line for line in lines if line.startswith("(0)")] or lines[1:]
+    text = _COLOUR.sub("", " ".join(lines))
+    return text if len(text) <= limit else text[:limit] + " ..."
 
 
 def _after_ours(trace: TracebackType | None) -> TracebackType | None:

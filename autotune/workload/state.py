@@ -52,7 +52,6 @@ class ModelState:
         self._weights = [np.array(v) for v in model.variables]
         self._optimizer_values = [[_read(v) for v in optimizer.variables] for optimizer in self._optimizers]
         self._rates = [_plain(o)._learning_rate if hasattr(_plain(o), "_learning_rate") else None for o in self._optimizers]
-        self._rate_values = [None if rate is None or _scheduled(rate) else float(_read(rate)) for rate in self._rates]
         self._scales = [_scaling(o) for o in self._optimizers]
         self._compile = (model.jit_compile, model.steps_per_execution)
         self._policies = {id(layer): layer.dtype_policy for layer in model._flatten_layers()}
@@ -77,8 +76,10 @@ class ModelState:
             if isinstance(optimizer, _LossScaled):
                 optimizer.dynamic_growth_steps = growth
             plain.loss_scale_factor = factor
-            for variable, value in zip(optimizer.variables, self._optimizer_values[index], strict=False):
-                variable.assign(value)
+            values = self._optimizer_values[index]
+            for place, variable in enumerate(optimizer.variables):
+                # Variables that the optimizer made after fit began (its first update built it) start at zero.
+                variable.assign(values[place] if place < len(values) else np.zeros(variable.shape, variable.dtype))
         model.jit_compile, model.steps_per_execution = self._compile
         model.stop_training = False
         model.train_function = model.test_function = None
@@ -91,47 +92,60 @@ class ModelState:
             step_stretch: Steps of the script's schedule that one step stands for.
         """
         self.restore()
-        self.model.jit_compile = configuration.jit_compile
-        self.model.steps_per_execution = configuration.steps_per_execution
-        for layer in self.model._flatten_layers():
-            if layer.path in configuration.float32_layers or layer.name in configuration.float32_layers:
-                layer.dtype_policy = "float32"
-        if configuration.loss_scale is not None:
-            self._scale_loss(configuration.loss_scale)
-        for index, optimizer in enumerate(self._optimizers):
-            rate = self._rates[index]
-            if rate is None:
-                continue
-            if _scheduled(rate):
-                if configuration.learning_rate_factor != 1.0 or step_stretch != 1.0:
-                    _plain(optimizer)._learning_rate = StretchedSchedule(rate, configuration.learning_rate_factor, step_stretch)
-            elif configuration.learning_rate_factor != 1.0 and (written := self._rate_values[index]) is not None:
-                rate.assign(written * configuration.learning_rate_factor)
+        bring(self.model, configuration, step_stretch=step_stretch)
 
-    def _scale_loss(self, scale: LossScale) -> None:
-        optimizer = self.model.optimizer
-        if scale.mode == "fixed":
-            plain = _plain(optimizer)
-            plain.loss_scale_factor = scale.initial
-            self.model.optimizer = plain
-            return
-        if not isinstance(optimizer, _LossScaled):
-            fresh = type(optimizer).from_config(optimizer.get_config())
-            self.model.optimizer = optimizer = _LossScaled(fresh, name="loss_scale_optimizer")
-            optimizer.build(self.model.trainable_variables)
-        optimizer.initial_scale = scale.initial
-        optimizer.dynamic_growth_steps = scale.growth_steps or 2000
+
+def bring(model: Any, configuration: Configuration, *, step_stretch: float = 1.0) -> None:
+    """Brings compile settings, learning rate, loss scale and float32 layers of a configuration to a compiled model.
+
+    Args:
+        model: The compiled model as the script left it; built where layers are named.
+        configuration: What to bring.
+        step_stretch: Steps of the script's schedule that one step stands for.
+    """
+    model.jit_compile = configuration.jit_compile
+    model.steps_per_execution = configuration.steps_per_execution
+    model.train_function = None
+    for layer in model._flatten_layers():
+        if {layer.name, (layer.path or "").removeprefix(f"{model.name}/")} & set(configuration.float32_layers):
+            layer.dtype_policy = "float32"
+    if configuration.loss_scale is not None and getattr(model, "optimizer", None) is not None:
+        _scale_loss(model, configuration.loss_scale)
+    factor = configuration.learning_rate_factor
+    for optimizer in _optimizers(model):
+        plain = _plain(optimizer)
+        rate = getattr(plain, "_learning_rate", None)
+        if rate is None or (factor == 1.0 and step_stretch == 1.0):
+            continue
+        if _scheduled(rate):
+            plain._learning_rate = StretchedSchedule(rate, factor, step_stretch)
+        else:
+            rate.assign(float(_read(rate)) * factor)
+
+
+def _scale_loss(model: Any, scale: LossScale) -> None:
+    optimizer = model.optimizer
+    if scale.mode == "fixed":
+        plain = _plain(optimizer)
+        plain.loss_scale_factor = scale.initial
+        model.optimizer = plain
+        return
+    if not isinstance(optimizer, _LossScaled):
+        model.optimizer = optimizer = _LossScaled(type(optimizer).from_config(optimizer.get_config()), name="loss_scale_optimizer")
+        if model.built:
+            optimizer.build(model.trainable_variables)
+    optimizer.initial_scale = scale.initial
+    optimizer.dynamic_growth_steps = scale.growth_steps or 2000
+    if optimizer.built:
         optimizer.dynamic_scale.assign(scale.initial)
         optimizer.step_counter.assign(0)
 
 
 def updates_applied(model: Any) -> int | None:
-    """Updates that the optimizer counted; None where there is none to ask."""
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is None:
-        return None
-    counter = getattr(_plain(optimizer), "_iterations", None)
-    return None if counter is None else int(_read(counter))
+    """Updates counted by the optimizer that applied most (a GAN has several); None where there is none to ask."""
+    counters = [getattr(_plain(optimizer), "_iterations", None) for optimizer in _optimizers(model)]
+    counts = [int(_read(counter)) for counter in counters if counter is not None]
+    return max(counts) if counts else None
 
 
 def loss_scale(model: Any) -> float | None:

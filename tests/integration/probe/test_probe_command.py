@@ -169,6 +169,10 @@ def test_the_command_is_quick_and_imports_no_framework() -> None:
         "register(app); app(['probe', '--no-ceilings'], standalone_mode=False);"
         "assert not {'tensorflow', 'keras', 'pynvml', 'cpuinfo'} & set(sys.modules)"
     )
-    start_s = time.monotonic()
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
-    assert time.monotonic() - start_s < 1.5
+    times_s = []
+    for _ in range(3):
+        start_s = time.monotonic()
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=60)
+        times_s.append(time.monotonic() - start_s)
+    # The best of three: other programs may disturb one.
+    assert min(times_s) < 1.5

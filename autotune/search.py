@@ -1,0 +1,295 @@
+"""The search: strategy and prover choose, workers measure, the judge says where things stand, until nothing can change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from autotune.budget import Budget
+from autotune.errors import BudgetError, WorkloadError
+from autotune.judge.board import board as make_board
+from autotune.judge.speed import enough, hopeless
+from autotune.measure.bench import Bench, QualityPlan
+from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
+from autotune.prove import QualityRun, next_run, ranked
+from autotune.quality_plan import quality_plan
+from autotune.records import (
+    Board,
+    Chunk,
+    Configuration,
+    CurvePoint,
+    Excluded,
+    JudgeOptions,
+    Measurement,
+    Outcome,
+    Plan,
+    WorkloadInfo,
+)
+from autotune.store import RunFolder, Study
+from autotune.strategies.protocol import Strategy
+
+_CHUNK_S = 0.15
+_LEAST_CHUNKS = 4
+
+
+class Search:
+    """Runs trials until the answer is settled or the budget is used.
+
+    Args:
+        bench: Measures.
+        plan: Space, exclusions, hopeless policies.
+        strategy: Proposes what to time.
+        workload: The captured fit.
+        options: The decision rule's settings.
+        folder: Where measurements are stored.
+        study: The Optuna study.
+        budget: Time.
+        listener: Is told what happens.
+        recalled: Measurements of an earlier, interrupted run of the same thing.
+        epochs: Planned length where the user gave one.
+        validation_batches: Batches of one validation pass.
+    """
+
+    def __init__(
+        self, *, bench: Bench, plan: Plan, strategy: Strategy, workload: WorkloadInfo, options: JudgeOptions, folder: RunFolder,
+        study: Study, budget: Budget, listener: Listener, recalled: Sequence[Measurement] = (), epochs: int | None = None,
+        validation_batches: int | None = None,
+    ) -> None:
+        self._bench = bench
+        self._plan = plan
+        self._strategy = strategy
+        self._workload = workload
+        self._options = options
+        self._folder = folder
+        self._study = study
+        self._budget = budget
+        self._listener = listener
+        self._recalled = list(recalled)
+        self._epochs = epochs
+        self._validation_batches = validation_batches
+        self._quality_plan: QualityPlan | None = None
+        self._best = ""
+        self.measurements: list[Measurement] = []
+        self.open_questions: list[str] = []
+
+    @property
+    def baseline(self) -> Configuration:
+        """The baseline's configuration."""
+        return self._plan.space.baseline
+
+    def board(self) -> Board:
+        """Where everything stands."""
+        return make_board(self.baseline, self._workload, self._options, self.measurements)
+
+    def run(self) -> None:
+        """Measures until nothing can change the answer, or the time is up.
+
+        Raises:
+            WorkloadError: The baseline itself fails or is not finite.
+            BudgetError: The budget ran out before the baseline was measured.
+        """
+        self._listener(StageStarted(stage="search", detail="timing configurations"))
+        self._time_baseline()
+        proving = False
+        while True:
+            self._tell_clock()
+            board = self.board()
+            proposal = self._strategy.propose(self._plan, board)
+            if proposal is not None:
+                if not self._budget.affords("speed", 4.0):
+                    self._leave_open(f"{proposal.describe(self.baseline)} was not timed", "speed", 4.0)
+                    break
+                self._time(proposal)
+                continue
+            run = next_run(self._plan.space, board, self._done(), self._options)
+            if run is None:
+                break
+            if not proving:
+                self._listener(StageStarted(stage="prove", detail="accuracy against float32 over paired seeds"))
+                proving = True
+            if not self._budget.affords("quality", self._quality_cost_s()):
+                self._leave_open(f"{run.configuration.describe(self.baseline)} was not proven over enough seeds", "quality", self._quality_cost_s())
+                break
+            self._train(run)
+            self._tell_best()
+
+    def leader(self) -> Configuration | None:
+        """The best configuration that is proven, None without."""
+        return next((s.configuration for s in ranked(self.board(), self._options) if s.proof == "matches"), None)
+
+    def duel(self) -> None:
+        """Baseline and leader in alternating chunks in one sitting."""
+        leader = self.leader()
+        if leader is None:
+            return
+        if any(m.purpose == "duel" and m.configuration == leader for m in self.measurements):
+            return
+        self._listener(StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation"))
+        self._listener(TrialStarted(purpose="duel", configuration=leader))
+        deadline = self._budget.elapsed_s + max(4.0, min(self._budget.left_s - 3.0, 20.0))
+
+        def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:
+            return self._duel_settled(ours, theirs) or self._budget.elapsed_s > deadline
+
+        duel_id = f"{self.baseline.key}-{leader.key}"
+        for measurement in self._bench.duel(self.baseline, leader, chunk_s=_CHUNK_S, duel_id=duel_id, enough=settled):
+            self._keep(measurement)
+
+    def excluded(self) -> tuple[Excluded, ...]:
+        """What the plan left out."""
+        return self._plan.excluded
+
+    def _time_baseline(self) -> None:
+        measurement = self._time(self.baseline, first=True)
+        if measurement.outcome is Outcome.OK:
+            return
+        raise baseline_failure(measurement, self._workload.target)
+
+    def _time(self, configuration: Configuration, *, first: bool = False) -> Measurement:
+        known = self._recall("speed", configuration, 0)
+        if known is not None:
+            return known
+        self._listener(TrialStarted(purpose="speed", configuration=configuration))
+        number = self._study.ask(configuration, self._plan.space)
+        started = self._budget.elapsed_s
+        baseline = None if first else self.measurements[0]
+        limit_s = min(max(self._budget.total_s / 60.0, 1.2), 5.0)
+        hopeless_policy = configuration.policy in self._plan.hopeless_policies
+        measurement = self._bench.speed(
+            configuration,
+            chunk_s=_CHUNK_S,
+            limit_s=min(limit_s, 1.0) if hopeless_policy else limit_s,
+            stop=self._racing(configuration, baseline),
+            input_free=first,
+            capture_limit_s=max(5.0, self._budget.left_s),
+        )
+        self._budget.spent("speed", self._budget.elapsed_s - started)
+        kept = self._keep(measurement)
+        standing = self.board().of(configuration)
+        speed = None if standing is None else standing.relative_speed
+        self._study.tell(
+            number, speed, kept.outcome, {"seed": 0, "key": configuration.key, "reason": kept.reason or ""}, infeasible=kept.outcome is not Outcome.OK
+        )
+        return kept
+
+    def _train(self, run: QualityRun) -> Measurement:
+        known = self._recall("quality", run.configuration, run.seed)
+        if known is not None:
+            return known
+        self._listener(TrialStarted(purpose="quality", configuration=run.configuration, seed=run.seed))
+        plan = self._length()
+        started = self._budget.elapsed_s
+        points = 0
+
+        def on_point(point: CurvePoint) -> None:
+            nonlocal points
+            points += 1
+            self._listener(TrialProgress(share=min(1.0, points / plan.epochs)))
+
+        measurement = self._bench.quality(
+            run.configuration, run.seed, plan, on_point=on_point, capture_limit_s=max(5.0, self._budget.left_s),
+        )
+        self._budget.spent("quality", self._budget.elapsed_s - started)
+        kept = self._keep(measurement)
+        if run.configuration == self.baseline and kept.outcome is not Outcome.OK:
+            raise baseline_failure(kept, self._workload.target)
+        return kept
+
+    def _length(self) -> QualityPlan:
+        if self._quality_plan is None:
+            self._quality_plan = quality_plan(
+                self._workload, self._baseline_step_time_s(), self._budget.search_left_s, epochs=self._epochs,
+                validation_batches=self._validation_batches,
+            )
+        return self._quality_plan
+
+    def _quality_cost_s(self) -> float:
+        plan = self._length()
+        per_epoch = self._workload.steps_per_epoch or 100
+        if plan.part_samples is not None:
+            per_epoch = int(plan.part_samples / (self._workload.batch_size or 1))
+        return 2.5 + 1.3 * plan.epochs * per_epoch * self._baseline_step_time_s()
+
+    def _baseline_step_time_s(self) -> float:
+        chunks = [c for c in self.measurements[0].chunks if not c.warmup] or list(self.measurements[0].chunks)
+        return sum(c.duration_s for c in chunks) / sum(c.steps for c in chunks)
+
+    def _racing(self, configuration: Configuration, baseline: Measurement | None) -> Callable[[list[Chunk]], bool]:
+        def stop(chunks: list[Chunk]) -> bool:
+            timed = [c for c in chunks if not c.warmup]
+            if timed:
+                last = timed[-1]
+                self._listener(TrialProgress(step_time_s=last.duration_s / last.steps))
+            if len(timed) < _LEAST_CHUNKS:
+                return False
+            if enough(timed):
+                return True
+            return baseline is not None and hopeless(baseline.chunks, timed)
+
+        return stop
+
+    def _duel_settled(self, ours: list[Chunk], theirs: list[Chunk]) -> bool:
+        pairs = min(len(ours), len(theirs))
+        if pairs < 12:
+            return False
+        from autotune.judge.speed import paired_ratio
+
+        ratio = paired_ratio(ours[:pairs], theirs[:pairs])
+        return pairs >= 40 or (ratio.high - ratio.low) / ratio.value < 0.03
+
+    def _done(self) -> set[tuple[str, int]]:
+        return {(m.configuration.key, m.seed) for m in self.measurements if m.purpose == "quality"}
+
+    def _recall(self, purpose: str, configuration: Configuration, seed: int) -> Measurement | None:
+        for index, old in enumerate(self._recalled):
+            if (old.purpose, old.configuration, old.seed) == (purpose, configuration, seed):
+                kept = self._number(self._recalled.pop(index))
+                self._listener(TrialEnded(measurement=kept, relative_speed=None, recalled=True))
+                return kept
+        return None
+
+    def _keep(self, measurement: Measurement) -> Measurement:
+        kept = self._number(replace(measurement, started_s=self._budget.elapsed_s - (measurement.wall_s or 0.0)))
+        self._folder.append(kept)
+        standing = self.board().of(kept.configuration)
+        self._listener(TrialEnded(measurement=kept, relative_speed=None if standing is None else standing.relative_speed))
+        return kept
+
+    def _number(self, measurement: Measurement) -> Measurement:
+        kept = replace(measurement, number=len(self.measurements))
+        self.measurements.append(kept)
+        return kept
+
+    def _leave_open(self, what: str, kind: str, otherwise_s: float) -> None:
+        minutes = self._budget.expected_s(kind, otherwise_s) / 60.0
+        need = max(1, round(minutes * (4 if kind == "quality" else 2) + 0.5))
+        self.open_questions.append(f"{what}: needs about {need} more minute{'s' if need > 1 else ''}")
+
+    def _tell_clock(self) -> None:
+        self._listener(Clock(elapsed_s=self._budget.elapsed_s, budget_s=self._budget.total_s))
+
+    def _tell_best(self) -> None:
+        best = next(iter(ranked(self.board(), self._options)), None)
+        if best is None:
+            return
+        state = "proven" if best.proof == "matches" else f"{best.seeds} of {self._options.minimum_seeds} seeds"
+        text = f"{best.configuration.describe(self.baseline)}, {best.time_to_quality or 0:.2f}x sooner to the same quality ({state})"
+        if text != self._best:
+            self._best = text
+            self._listener(BestChanged(text=text))
+
+
+def baseline_failure(measurement: Measurement, target: str) -> WorkloadError | BudgetError:
+    """The error that ends a run whose baseline fails: the user's bug, shown as such."""
+    reason = measurement.reason or measurement.outcome
+    if measurement.outcome is Outcome.NON_FINITE:
+        return WorkloadError(
+            f"{target} is not finite already at float32, as written: {reason}",
+            hint="mend the training first (learning rate, scaling of inputs and targets, loss); no precision setting can help",
+            detail=measurement.traceback or "",
+        )
+    if measurement.outcome is Outcome.TIMEOUT:
+        return BudgetError(f"the baseline of {target} was not measured: {reason}", hint="give a larger --budget")
+    if measurement.outcome is Outcome.NO_UPDATES:
+        return WorkloadError(f"{target} trains nothing at float32: {reason}", hint="is the model frozen, or the learning rate 0?")
+    return WorkloadError(f"{target} fails at float32, as written: {reason}", hint="the script must train by itself first", detail=measurement.traceback or "")

@@ -1,0 +1,5 @@
+"""Never gets to its fit."""
+
+import time
+
+time.sleep(3600)
