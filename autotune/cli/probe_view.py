@@ -79,7 +79,9 @@ def facts(profile: HardwareProfile) -> Iterator[Row]:
     if profile.tpu is not None:
         yield ("TPU", f"{profile.tpu.kind or 'kind unknown'} (by {', '.join(profile.tpu.evidence)})")
     software = profile.software
-    yield "TensorFlow", software.tensorflow or "not installed"
+    other = software.tensorflow_distribution not in (None, "tensorflow")
+    named = f" ({software.tensorflow_distribution})" if other else ""
+    yield "TensorFlow", f"{software.tensorflow}{named}" if software.tensorflow else "not installed"
     yield "Keras", software.keras or "not installed"
     if software.nvidia_driver:
         yield ("NVIDIA driver", f"{software.nvidia_driver}, CUDA up to {software.cuda or _UNKNOWN}")

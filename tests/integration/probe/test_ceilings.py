@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import statistics
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -76,3 +79,41 @@ def test_a_tensorflow_that_does_not_start_is_said(tmp_path: Path, monkeypatch: p
     with pytest.raises(HardwareError, match="TensorFlow does not run here") as raised:
         run_measured(timeout_s=60)
     assert "libcudart is missing" in raised.value.detail
+
+
+# Runs the probe's call and a training step written the usual way in alternation, so that a busy machine slows both.
+_AGAINST_A_PLAIN_STEP = """
+import json, statistics, time
+import tensorflow as tf
+from autotune.probe.operations import operations
+
+@tf.function
+def plain(inputs, weights, error):
+    with tf.GradientTape() as tape:
+        tape.watch([inputs, weights])
+        outputs = tf.matmul(inputs, weights)
+    # The outputs are returned: TensorFlow would leave out what nobody reads.
+    return [outputs, *tape.gradient(outputs, [inputs, weights], output_gradients=error)]
+
+def seconds(call):
+    start = time.monotonic()
+    call()
+    return time.monotonic() - start
+
+_, _, rungs = next(iter(operations(tf, ["float32"])))
+rung = next(rung for rung in rungs if rung.size.startswith("512 "))
+probe = rung.prepare()
+inputs, weights, error = (tf.random.normal((512, 512)) for _ in range(3))
+other = lambda: [tensor[0, 0].numpy() for tensor in plain(inputs, weights, error)]
+for _ in range(3):
+    probe(), other()
+print(json.dumps(statistics.median(seconds(other) / seconds(probe) for _ in range(40))))
+"""
+
+
+@pytest.mark.tensorflow
+def test_what_is_timed_is_what_a_training_step_costs() -> None:
+    """Forward product and both gradients, no more and no less: within a fifth of a step written the usual way."""
+    command = [sys.executable, "-c", _AGAINST_A_PLAIN_STEP]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert 0.8 < json.loads(done.stdout.splitlines()[-1]) < 1.25

