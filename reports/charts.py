@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
+from autotune.reports.chart_style import PAGE, Figure, Palette, finish
 from autotune.reports.model import Interval, View
 
-_STATIC_WIDTH = 600
 _BAND_HEIGHT = 34
 _FIGURE_HEIGHT = 200
 _FEWEST_TRIALS = 8
@@ -18,33 +17,9 @@ _FEWEST_TRIALS = 8
 _LOOSE = alt.Scale(zero=False, nice=False, padding=12)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Palette:
-    """Colours and font of a figure; any CSS colour, in a page its variables."""
-
-    ink: str
-    muted: str
-    line: str
-    accent: str
-    plain: str
-    bad: str
-    font: str = "system-ui, sans-serif"
-
-
-PAGE = Palette(
-    ink="var(--ink)",
-    muted="var(--muted)",
-    line="var(--line)",
-    accent="var(--accent)",
-    plain="var(--plain)",
-    bad="var(--bad)",
-)
-PAPER = Palette(ink="#1d1c19", muted="#6b675f", line="#e4e0d8", accent="#0b6b5d", plain="#8d877c", bad="#a3341f")
-
-
 def figures(view: View, palette: Palette = PAGE) -> Mapping[str, dict[str, Any]]:
     """Vega-Lite specifications of every figure that the view has data for, by name."""
-    makers: dict[str, Callable[[View, Palette], alt.LayerChart | alt.Chart | None]] = {
+    makers: dict[str, Callable[[View, Palette], Figure | None]] = {
         "speed": _speed,
         "difference": _difference,
         "curves": _curves,
@@ -53,66 +28,34 @@ def figures(view: View, palette: Palette = PAGE) -> Mapping[str, dict[str, Any]]
         "trials": _trials,
     }
     drawn = {name: make(view, palette) for name, make in makers.items()}
-    return {name: _finish(chart, palette) for name, chart in drawn.items() if chart is not None}
+    return {name: finish(chart, palette) for name, chart in drawn.items() if chart is not None}
 
 
-def _finish(chart: alt.LayerChart | alt.Chart, palette: Palette) -> dict[str, Any]:
-    text = {
-        "labelColor": palette.muted,
-        "titleColor": palette.muted,
-        "labelFont": palette.font,
-        "titleFont": palette.font,
-    }
-    axis = {
-        **text,
-        "domain": False,
-        "ticks": False,
-        "gridColor": palette.line,
-        "labelFontSize": 11,
-        "titleFontSize": 11,
-        "titleFontWeight": "normal",
-        "labelPadding": 6,
-        "titlePadding": 8,
-    }
-    configured = (
-        chart.properties(width=_STATIC_WIDTH, autosize=alt.AutoSizeParams(type="fit-x", contains="padding"))
-        .configure(aria=False, background="transparent", font=palette.font)
-        .configure_axis(**axis)
-        .configure_axisY(tickCount=5)
-        .configure_view(stroke=None)
-        .configure_legend(**text, orient="top", title=None, labelFontSize=12, symbolStrokeWidth=2, offset=4)
-    )
-    specification: dict[str, Any] = configured.to_dict()
-    return specification
-
-
-def _speed(view: View, palette: Palette) -> alt.LayerChart | None:
+def _speed(view: View, palette: Palette) -> Figure | None:
     if view.speed is None:
         return None
     return _interval(view.speed, palette, "times the speed of the script as written")
 
 
-def _difference(view: View, palette: Palette) -> alt.LayerChart | None:
+def _difference(view: View, palette: Palette) -> Figure | None:
     if view.difference is None:
         return None
     return _interval(view.difference, palette, f"difference in {view.metric}, below 0 is worse")
 
 
-def _interval(interval: Interval, palette: Palette, title: str) -> alt.LayerChart:
+def _interval(interval: Interval, palette: Palette, title: str) -> Figure:
     """An estimate with its interval, the value of "no difference", and the limit with what lies beyond it."""
     known = [interval.low, interval.high, interval.reference, interval.value]
     known += [] if interval.limit is None else [interval.limit]
     pad = (max(known) - min(known)) * 0.12 or 0.1
     domain = [min(known) - pad, max(known) + pad]
-    data = alt.Data(
-        values=[{"value": interval.value, "low": interval.low, "high": interval.high, "text": interval.text}]
-    )
+    data = _data([{"value": interval.value, "low": interval.low, "high": interval.high, "text": interval.text}])
     scale = alt.Scale(domain=domain, nice=False, zero=False)
     x = alt.X("value:Q", title=title, scale=scale, axis=alt.Axis(tickCount=6))
     tooltip = alt.Tooltip("text:N", title=interval.name)
     layers: list[alt.Chart] = []
     if interval.limit is not None:
-        beyond = alt.Data(values=[{"from": domain[0], "to": interval.limit}])
+        beyond = _data([{"from": domain[0], "to": interval.limit}])
         layers.append(
             alt.Chart(beyond)
             .mark_rect(color=palette.bad, opacity=0.1)
@@ -130,12 +73,18 @@ def _interval(interval: Interval, palette: Palette, title: str) -> alt.LayerChar
     return alt.layer(*layers).properties(height=_BAND_HEIGHT)
 
 
+def _data(rows: list[dict[str, Any]]) -> alt.Data:
+    return alt.Data(values=rows)  # type: ignore[no-untyped-call]
+
+
 def _rule(value: float, color: str, scale: alt.Scale, dash: list[int]) -> alt.Chart:
-    data = alt.Data(values=[{"at": value}])
-    return alt.Chart(data).mark_rule(color=color, strokeDash=dash, strokeWidth=1.2).encode(x=alt.X("at:Q", scale=scale))
+    data = _data([{"at": value}])
+    rule = alt.Chart(data).mark_rule(color=color, strokeDash=dash, strokeWidth=1.2)
+    drawn: alt.Chart = rule.encode(x=alt.X("at:Q", scale=scale))
+    return drawn
 
 
-def _curves(view: View, palette: Palette) -> alt.Chart | None:
+def _curves(view: View, palette: Palette) -> Figure | None:
     if not view.curves:
         return None
     values = [
@@ -143,8 +92,8 @@ def _curves(view: View, palette: Palette) -> alt.Chart | None:
         for line in view.curves
         for samples, value in line.points
     ]
-    return (
-        alt.Chart(alt.Data(values=values))
+    chart: alt.Chart = (
+        alt.Chart(_data(values))
         .mark_line(strokeWidth=1.6, opacity=0.75, point=alt.OverlayMarkDef(size=14, opacity=0.75))
         .encode(
             x=alt.X("samples:Q", title="samples seen", axis=alt.Axis(format="~s", grid=False, tickCount=6)),
@@ -164,9 +113,10 @@ def _curves(view: View, palette: Palette) -> alt.Chart | None:
         )
         .properties(height=_FIGURE_HEIGHT)
     )
+    return chart
 
 
-def _batches(view: View, palette: Palette) -> alt.LayerChart | None:
+def _batches(view: View, palette: Palette) -> Figure | None:
     measures = (("samples a second", "relative"), ("time to quality", "time_to_quality"))
     values = [
         {"batch": row.batch.value, "policy": row.policy, "name": row.name, "measure": measure, "factor": number.value}
@@ -181,7 +131,7 @@ def _batches(view: View, palette: Palette) -> alt.LayerChart | None:
         title=None,
         scale=alt.Scale(domain=[measure for measure, _ in measures], range=[palette.plain, palette.accent]),
     )
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = alt.Chart(_data(values)).encode(
         x=alt.X("batch:O", title="batch size", axis=alt.Axis(labelAngle=0, grid=False)),
         color=color,
     )
@@ -196,7 +146,7 @@ def _batches(view: View, palette: Palette) -> alt.LayerChart | None:
     return alt.layer(lines, points).properties(height=_FIGURE_HEIGHT)
 
 
-def _front(view: View, palette: Palette) -> alt.LayerChart | None:
+def _front(view: View, palette: Palette) -> Figure | None:
     values = [
         {
             "samples": row.samples.value,
@@ -210,7 +160,7 @@ def _front(view: View, palette: Palette) -> alt.LayerChart | None:
     ]
     if len(values) < 3:
         return None
-    base = alt.Chart(alt.Data(values=values)).encode(
+    base = alt.Chart(_data(values)).encode(
         x=alt.X(
             "samples:Q", title="samples a second", scale=alt.Scale(zero=False), axis=alt.Axis(grid=False, tickCount=6)
         ),
@@ -232,7 +182,7 @@ def _front(view: View, palette: Palette) -> alt.LayerChart | None:
     return alt.layer(line, points).properties(height=_FIGURE_HEIGHT)
 
 
-def _trials(view: View, palette: Palette) -> alt.LayerChart | None:
+def _trials(view: View, palette: Palette) -> Figure | None:
     values = [
         {"number": row.number.value, "relative": row.relative.value, "name": row.name, "text": row.relative.text}
         for row in view.trials
@@ -241,7 +191,7 @@ def _trials(view: View, palette: Palette) -> alt.LayerChart | None:
     if len(values) < _FEWEST_TRIALS:
         return None
     points = (
-        alt.Chart(alt.Data(values=values))
+        alt.Chart(_data(values))
         .mark_point(size=28, filled=True, opacity=0.6, color=palette.accent)
         .encode(
             x=alt.X("number:Q", title="trial", axis=alt.Axis(grid=False, tickCount=8, format="d")),
@@ -249,5 +199,5 @@ def _trials(view: View, palette: Palette) -> alt.LayerChart | None:
             tooltip=["number:Q", "name:N", alt.Tooltip("text:N", title="speed")],
         )
     )
-    one = alt.Chart(alt.Data(values=[{"relative": 1.0}])).mark_rule(color=palette.muted, strokeWidth=1.2)
+    one = alt.Chart(_data([{"relative": 1.0}])).mark_rule(color=palette.muted, strokeWidth=1.2)
     return alt.layer(one.encode(y="relative:Q"), points).properties(height=_FIGURE_HEIGHT)

@@ -18,9 +18,10 @@ def significant(value: float | None, digits: int = 3, *, missing: str = NOTHING)
         return missing
     if value == 0:
         return "0"
-    magnitude = math.floor(math.log10(abs(float(f"{value:.{digits - 1}e}"))))
+    scientific = f"{value:.{digits - 1}e}"
+    magnitude = int(scientific.partition("e")[2])
     if magnitude < -4 or magnitude >= 15:
-        return f"{value:.{digits - 1}e}"
+        return scientific
     return f"{value:,.{max(digits - 1 - magnitude, 0)}f}"
 
 

@@ -6,7 +6,6 @@ import base64
 import functools
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,8 @@ import vl_convert
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from autotune.reports.captions import captions
+from autotune.reports.chart_style import still
 from autotune.reports.charts import figures
 from autotune.reports.model import Number, View
 
@@ -42,6 +43,7 @@ def render_html(view: View) -> str:
             style=Markup(style),
             scripts=[Markup(script) for script in scripts],
             figures={name: Markup(still(specification)) for name, specification in specifications.items()},
+            captions=captions(view),
             specifications=_json(specifications),
             record=_json_text(view.record_json),
         )
@@ -51,20 +53,14 @@ def render_html(view: View) -> str:
 def content_policy(style: str, scripts: list[str]) -> str:
     """The Content-Security-Policy of the page.
 
-    Vega turns the expressions of a chart into functions, which needs ``unsafe-eval``; no text of the
-    record ever becomes an expression, and no script runs but the ones whose hashes stand here.
+    Vega turns the expressions of a chart into functions, which needs ``unsafe-eval``. Texts of the record
+    are data of a chart, or quoted strings in its expressions; only scripts whose hashes stand here run.
     """
     allowed = " ".join(_hash(script) for script in scripts)
     return (
         f"default-src 'none'; script-src {allowed} 'unsafe-eval'; style-src {_hash(style)}; "
         "img-src data:; base-uri 'none'; form-action 'none'"
     )
-
-
-def still(specification: Mapping[str, Any]) -> str:
-    """A chart as SVG: what is seen until the live chart takes its place, on paper and without scripts."""
-    svg: str = vl_convert.vegalite_to_svg(dict(specification))
-    return svg
 
 
 @functools.cache

@@ -108,7 +108,7 @@ class PlainLines:
         """Takes an event of the run in."""
         line = self._state.tell(event)
         if line is not None and not isinstance(event, TrialProgress):
-            self._stream.write(" ".join(printable(line).split()) + "\n")
+            self._stream.write(printable(line).replace("\n", " ") + "\n")
             self._stream.flush()
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from autotune.progress import BestChanged, Clock, Event, Note, StageStarted, TrialEnded, TrialProgress, TrialStarted
-from autotune.records import Configuration, Measurement, Outcome
+from autotune.records import BASELINE_POLICY, Configuration, Measurement, Outcome
 from autotune.reports import format as write
 from autotune.reports.tables import outcome_text
 
@@ -56,7 +56,7 @@ class LiveState:
                 self.stage = _STAGES[event.stage] + (f": {event.detail}" if event.detail else "")
                 return self.stage
             case TrialStarted():
-                self.baseline = self.baseline or event.configuration
+                self._meet(event.configuration)
                 self.trial, self.share, self.step_time_s = self._name(event), None, None
             case TrialProgress():
                 self.share = event.share
@@ -64,17 +64,22 @@ class LiveState:
                     self.step_time_s = event.step_time_s
             case TrialEnded():
                 self.trials += 1
-                self.baseline = self.baseline or event.measurement.configuration
+                self._meet(event.measurement.configuration)
                 self.trial, self.share, self.step_time_s = "", None, None
                 return self._ended(event)
             case BestChanged():
                 self.best = event.text
-                return f"best so far: {event.text}"
+                return f"  best so far: {event.text}"
             case Clock():
                 self.clock = event
             case Note():
                 return event.text
         return None
+
+    def _meet(self, configuration: Configuration) -> None:
+        """Takes the first float32 configuration for the baseline: it is always measured first."""
+        if self.baseline is None and configuration.policy == BASELINE_POLICY:
+            self.baseline = configuration
 
     def _name(self, event: TrialStarted) -> str:
         name = event.configuration.describe(self.baseline)
@@ -89,10 +94,20 @@ class LiveState:
             parts.append(outcome_text(measurement.outcome) + (f": {measurement.reason}" if measurement.reason else ""))
         elif measurement.purpose == "quality":
             parts += [f"seed {measurement.seed}", *_last_quality(measurement)]
-        elif event.relative_speed is not None:
-            parts.append(write.compared(event.relative_speed))
-        parts += ["recalled"] if event.recalled else []
-        return ", ".join(parts)
+        else:
+            step_time_s = _step_time_s(measurement)
+            parts += [] if step_time_s is None else [f"{write.step_time(step_time_s)} a step"]
+            if event.relative_speed is not None and measurement.configuration != self.baseline:
+                parts.append(write.compared(event.relative_speed))
+        parts += ["known from before"] if event.recalled else []
+        return "  " + ", ".join(parts)
+
+
+def _step_time_s(measurement: Measurement) -> float | None:
+    """Mean over the timed chunks: a first impression, the judge has better means."""
+    timed = [chunk for chunk in measurement.chunks if not chunk.warmup]
+    steps = sum(chunk.steps for chunk in timed)
+    return sum(chunk.duration_s for chunk in timed) / steps if steps else None
 
 
 def _last_quality(measurement: Measurement) -> list[str]:

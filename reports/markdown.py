@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
 
+from autotune.reports.captions import captions
 from autotune.reports.model import FindingLine, Number, View, Way
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~$&@])")
-_STATES = {"good": "yes", "bad": "no", "open": "open"}
+# Underscores inside words, such as mixed_bfloat16, mean nothing to Markdown.
+_SPECIAL = re.compile(r"([\\`*\[\]<|~$&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
+# What would begin a list, a heading, a quotation or a rule.
+_LEADING = re.compile(r"^(\d*)([-+.)](?=\s|$)|#(?=[#\s]|$)|>|[-=](?=[-=]))")
+_STATES = {"good": "yes", "bad": "no", "open": "open", "told": ""}
 _TRIALS_SHOWN = 200
 
 
-def render_markdown(view: View, brief: bool = False) -> str:
+def render_markdown(view: View, brief: bool = False, figures: Mapping[str, str] | None = None) -> str:
     """The report as Markdown (GitHub's tables); names and messages stay text.
 
     Args:
         view: The view model.
         brief: Only the answer, its proofs, the policy table and how to use it.
+        figures: Where the figures lie, by name, relative to the file; left out of a brief one.
     """
     parts = [f"{'###' if brief else '#'} {_text(view.headline)}", f"{_text(view.title)} on {_text(view.place)}"]
     if view.interrupted:
@@ -30,14 +36,26 @@ def render_markdown(view: View, brief: bool = False) -> str:
     if view.ways:
         parts += [f"{level} Use it", *(_way(way) for way in view.ways)]
     if not brief:
-        parts += _evidence(view)
+        parts += _evidence(view, _images(view, figures or {}))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _evidence(view: View) -> list[str]:
+def _images(view: View, figures: Mapping[str, str]) -> dict[str, str]:
+    """Each figure as an image with its caption."""
+    words = captions(view)
+    return {
+        name: f"![{_text(words[name].says)}]({quote(path)})\n\n{_text(words[name].reads)}"
+        for name, path in figures.items()
+    }
+
+
+def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     parts: list[str] = []
+    shown = [images[name] for name in ("speed", "difference", "curves") if name in images]
+    parts += ["## Evidence", *shown] if shown else []
     if view.candidates:
-        parts += ["## Configurations", _candidates(view)]
+        parts += ["## Configurations", *(images[name] for name in ("batches", "front") if name in images)]
+        parts.append(_candidates(view))
     if view.batch_note:
         parts.append(_sentence(view.batch_note))
     if view.ruled_out:
@@ -48,12 +66,12 @@ def _evidence(view: View) -> list[str]:
     if view.findings:
         parts += ["## Findings", "\n".join(_finding(finding) for finding in view.findings)]
     if view.trials:
-        parts += ["## Trials", _trials(view)]
+        parts += ["## Trials", *(images[name] for name in ("trials",) if name in images), _trials(view)]
     facts = [(fact.label, _text(fact.value)) for fact in (*view.workload, *view.machine, *view.software)]
     parts += ["## Measured on", _table(("", ""), facts)]
     if view.ceilings:
-        rows = [(c.operation, c.dtype, c.rate.text, c.relative.text, _text(c.size)) for c in view.ceilings]
-        parts.append(_table(("operation", "dtype", "measured", "against float32", "size"), rows, right=(2, 3)))
+        limits = [(c.operation, c.dtype, c.rate.text, c.relative.text, _text(c.size)) for c in view.ceilings]
+        parts.append(_table(("operation", "dtype", "measured", "against float32", "size"), limits, right=(2, 3)))
     if view.command:
         parts += ["## Made by", _fenced(view.command, "shell")]
     return parts
@@ -144,4 +162,4 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[i
 
 def _text(text: str) -> str:
     """Text that Markdown shows as it is: one line, special characters escaped."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-State = Literal["good", "bad", "open"]
+State = Literal["good", "bad", "open", "told"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -37,7 +37,7 @@ class Proof:
 
     Attributes:
         label: ``faster``, ``stable``, ``accurate``, ``pays off``, ...
-        state: Whether it speaks for the answer, against it, or is open.
+        state: Whether it speaks for the answer, against it, is open, or is told without a judgement.
         text: One sentence.
         facts: The figures behind it.
     """

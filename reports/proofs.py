@@ -68,7 +68,7 @@ def _speed(recommendation: Recommendation) -> Proof | None:
         text = f"{write.step_time(speed.baseline_step_time_s)} a step as written"
         if speed.baseline_samples_per_s is not None:
             text += f", {write.significant(speed.baseline_samples_per_s)} samples a second"
-        return Proof(label="measured", state="open", text=text, facts=tuple(facts))
+        return Proof(label="measured", state="told", text=text, facts=tuple(facts))
     facts += [
         Fact(label="samples a second, candidate", value=write.significant(speed.samples_per_s, missing="unknown")),
         Fact(label="step, candidate", value=write.step_time(speed.step_time_s)),
@@ -82,7 +82,7 @@ def _speed(recommendation: Recommendation) -> Proof | None:
     if kept:
         ends = write.interval(speed.speedup_low, speed.speedup_high)
         text = f"the best other one is {write.factor(speed.speedup)} as fast as written {ends}".rstrip() + f", {source}"
-        return Proof(label="measured", state="open", text=text, facts=tuple(facts))
+        return Proof(label="measured", state="told", text=text, facts=tuple(facts))
     if recommendation.configuration.batch_size == recommendation.baseline.batch_size:
         text = write.step_times(speed.baseline_step_time_s, speed.step_time_s)
     else:
@@ -154,10 +154,11 @@ def _stability(recommendation: Recommendation) -> Proof | None:
 
 def _accuracy(recommendation: Recommendation) -> Proof | None:
     evidence = recommendation.accuracy
+    label = "accurate" if recommendation.verdict == "recommended" else "accuracy"
     if evidence.candidate is None or evidence.baseline is None:
         if evidence.reason is None:
             return None
-        return Proof(label="accurate", state="open", text=f"not settled: {evidence.reason}")
+        return Proof(label=label, state="open", text=f"not settled: {evidence.reason}")
     digits = write.decimals_for(evidence.margin)
     metric = evidence.metric or "quality"
     candidate, baseline = (write.quality(value, digits=digits) for value in (evidence.candidate, evidence.baseline))
@@ -179,7 +180,7 @@ def _accuracy(recommendation: Recommendation) -> Proof | None:
     if evidence.verdict != "matches":
         text = f"{evidence.verdict}: {text}" + (f"; {evidence.reason}" if evidence.reason else "")
     state: State = {"matches": "good", "worse": "bad", "inconclusive": "open"}[evidence.verdict]  # type: ignore[assignment]
-    return Proof(label="accurate", state=state, text=text, facts=_accuracy_facts(evidence, digits))
+    return Proof(label=label, state=state, text=text, facts=_accuracy_facts(evidence, digits))
 
 
 def _accuracy_facts(evidence: AccuracyEvidence, digits: int | None) -> tuple[Fact, ...]:
@@ -218,7 +219,7 @@ def _memory(recommendation: Recommendation) -> Proof | None:
 def _payback(recommendation: Recommendation) -> Proof | None:
     cost = recommendation.cost
     if recommendation.verdict == "keep_baseline":
-        return Proof(label="took", state="open", text=f"{write.duration(cost.tuning_s)} of measuring")
+        return Proof(label="took", state="told", text=f"{write.duration(cost.tuning_s)} of measuring")
     text = saving(recommendation)
     if cost.break_even_epochs is None:
         return Proof(

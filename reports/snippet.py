@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from autotune.records import Configuration, LossScale, WorkloadInfo
 
 
@@ -17,7 +19,7 @@ def python_snippet(configuration: Configuration, baseline: Configuration, worklo
     if configuration.tf32 != baseline.tf32 and configuration.tf32 is not None:
         lines.append(f"tf.config.experimental.enable_tensor_float_32_execution({configuration.tf32})  # first of all")
     if configuration.policy != baseline.policy:
-        lines.append(f'keras.config.set_dtype_policy("{configuration.policy}")  # before the model is made')
+        lines.append(f"keras.config.set_dtype_policy({json.dumps(configuration.policy)})  # before the model is made")
     for path in configuration.float32_layers:
         lines.append(f'# layer {path!r}: add dtype="float32"')
     lines += _learning_rate(configuration, baseline, workload)
@@ -41,7 +43,7 @@ def one_line(configuration: Configuration, baseline: Configuration) -> str:
         return ""
     if configuration.loss_scale not in (None, LossScale(), baseline.loss_scale):
         return ""
-    return f'keras.config.set_dtype_policy("{configuration.policy}")'
+    return f"keras.config.set_dtype_policy({json.dumps(configuration.policy)})"
 
 
 def _learning_rate(configuration: Configuration, baseline: Configuration, workload: WorkloadInfo) -> list[str]:

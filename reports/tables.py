@@ -175,7 +175,7 @@ def _finding_line(finding: Finding) -> FindingLine:
 def _marked(rows: tuple[Row, ...], columns: Sequence[str]) -> tuple[Row, ...]:
     """Marks the highest and the lowest of each column where at least two values differ."""
     for column in columns:
-        values = [number.value for row in rows if (number := getattr(row, column)).value is not None]
+        values = [getattr(row, column).value for row in rows if getattr(row, column).value is not None]
         if len(set(values)) < 2:
             continue
         marks = {max(values): "highest", min(values): "lowest"}
@@ -183,6 +183,7 @@ def _marked(rows: tuple[Row, ...], columns: Sequence[str]) -> tuple[Row, ...]:
         for row in rows:
             number: Number = getattr(row, column)
             mark = "" if number.value is None else marks.get(number.value, "")
-            changed.append(replace(row, **{column: replace(number, mark=mark)}))
+            marked: dict[str, Any] = {column: replace(number, mark=mark)}
+            changed.append(replace(row, **marked))
         rows = tuple(changed)
     return rows

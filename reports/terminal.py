@@ -5,15 +5,14 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from autotune.reports.model import FindingLine, PolicyLine, Proof, View
+from autotune.reports.model import FindingLine, PolicyLine, View
 from autotune.reports.screen import GAP, Screen
 
 _FINDINGS_SHOWN = 4
 _RULED_OUT_SHOWN = 6
 _WIDEST_NAME = 24
 _NARROWEST_REMARK = 18
-_STYLES = {"good": "green", "bad": "red", "open": "yellow"}
-_PLAIN_LABELS = ("measured", "took")
+_STYLES = {"good": "green", "bad": "red", "open": "yellow", "told": "dim"}
 
 
 def render_terminal(view: View, console: Console) -> None:
@@ -29,7 +28,7 @@ def render_terminal(view: View, console: Console) -> None:
     if not view.recommended:
         screen.rows("why", view.why)
     for proof in view.proofs:
-        screen.rows(proof.label, [proof.text], style=_style(proof))
+        screen.rows(proof.label, [proof.text], style=_STYLES[proof.state])
     if view.interrupted:
         screen.rows("stopped", ["before it was done: this is the best answer so far; --resume goes on"], style="yellow")
     if view.policies:
@@ -43,10 +42,6 @@ def render_terminal(view: View, console: Console) -> None:
     if view.ways or view.report_path:
         screen.blank()
         _use(view, screen)
-
-
-def _style(proof: Proof) -> str:
-    return "dim" if proof.label in _PLAIN_LABELS else _STYLES[proof.state]
 
 
 def _policy_table(view: View, screen: Screen) -> None:

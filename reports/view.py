@@ -22,8 +22,9 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
 
     Args:
         recommendation: The record.
-        run_folder: Folder of the run as commands should name it; None where there is none.
+        run_folder: Folder of the run as commands should name it; None takes the record's own word for it.
     """
+    run_folder = run_folder or recommendation.run_folder or None
     workload = recommendation.workload
     record_path = str(PurePath(run_folder) / _RECORD_FILE) if run_folder else _RECORD_FILE
     planned = recommendation.cost.planned_epochs
