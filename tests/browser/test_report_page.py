@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pytest
 
 from autotune.reports.html import render_html
 from autotune.reports.view import view
-from tests.unit.reports.samples import MARKUP, SAMPLES
+from tests.unit.reports.samples import MARKUP, SAMPLES, by_precision
 
 playwright_api = pytest.importorskip("playwright.sync_api")
 
@@ -94,6 +95,24 @@ def test_markup_in_names_stays_text(browser: Any, written: Any) -> None:
     assert opened.page.locator("[onmouseover]").count() == 0
     assert opened.page.locator("main b").count() == 0
     assert MARKUP in opened.page.locator("main").inner_text().replace("\n", " ")
+
+
+def test_a_metric_whose_name_looks_like_code_stays_a_name(browser: Any, tmp_path: Path) -> None:
+    name = "\"]; window.broken = 1; datum['x'] + </script><script>window.broken = 1</script>"
+    record = by_precision()
+    points = tuple(
+        replace(line, points=tuple(replace(point, values={name: 0.5 + point.step / 2000}) for point in line.points))
+        for line in record.curves
+    )
+    record = replace(record, accuracy=replace(record.accuracy, metric=name), curves=points)
+    path = tmp_path / "report.html"
+    path.write_text(render_html(view(record, "runs/one")), encoding="utf-8")
+    opened = Opened(browser, path, viewport={"width": 1280, "height": 900})
+    opened.to_the_end()
+    opened.page.locator("[data-figure=curves] svg .mark-symbol path").first.hover(force=True)
+    assert name in opened.page.locator("#vg-tooltip-element").inner_text()
+    assert opened.page.evaluate("typeof window.broken") == "undefined"
+    assert opened.messages == []
 
 
 def test_a_column_sorts_both_ways_and_keeps_unknown_values_last(browser: Any, written: Any) -> None:
