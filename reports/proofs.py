@@ -20,7 +20,7 @@ def proofs(recommendation: Recommendation) -> tuple[Proof, ...]:
 
 def speed_interval(speed: SpeedEvidence) -> Interval | None:
     """The ratio of speeds for a figure."""
-    if speed.speedup is None or speed.speedup_low is None or speed.speedup_high is None:
+    if speed.source is None or speed.speedup is None or speed.speedup_low is None or speed.speedup_high is None:
         return None
     return Interval(
         name="speed against the baseline",
@@ -62,7 +62,7 @@ def _speed(recommendation: Recommendation) -> Proof | None:
         ),
         Fact(label="step, baseline", value=write.step_time(speed.baseline_step_time_s)),
     ]
-    if speed.speedup is None:
+    if speed.speedup is None or (kept and speed.source is None):
         if speed.baseline_step_time_s is None and speed.baseline_samples_per_s is None:
             return None
         text = f"{write.step_time(speed.baseline_step_time_s)} a step as written"
@@ -81,7 +81,10 @@ def _speed(recommendation: Recommendation) -> Proof | None:
         facts.append(Fact(label="time to quality", value=_time_to_quality(speed)))
     if kept:
         ends = write.interval(speed.speedup_low, speed.speedup_high)
-        text = f"the best other one is {write.factor(speed.speedup)} as fast as written {ends}".rstrip() + f", {source}"
+        text = (
+            f"the leading alternative is {write.factor(speed.speedup)} as fast as written {ends}".rstrip()
+            + f", {source}"
+        )
         return Proof(label="measured", state="told", text=text, facts=tuple(facts))
     if recommendation.configuration.batch_size == recommendation.baseline.batch_size:
         text = write.step_times(speed.baseline_step_time_s, speed.step_time_s)

@@ -131,6 +131,14 @@ def test_keeping_the_baseline_claims_no_gain() -> None:
     assert proof["measured"].text == "19.7 ms a step as written, 3,249 samples a second"
 
 
+def test_the_baseline_is_not_compared_with_itself() -> None:
+    record = keep_baseline()
+    speed = replace(record.speed, speedup=1.0, speedup_low=1.0, speedup_high=1.0)
+    record = replace(record, speed=speed)
+    assert told(record)["measured"].text == "19.7 ms a step as written, 3,249 samples a second"
+    assert speed_interval(speed) is None
+
+
 def test_nothing_known_claims_nothing() -> None:
     assert list(told(nothing_known())) == ["took"]
 
