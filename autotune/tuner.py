@@ -135,7 +135,7 @@ def conclude(record: RunRecord, folder: RunFolder, listener: Listener = ignore) 
     """Stores the record, decides and writes the reports."""
     listener(StageStarted(stage="report", detail=str(folder.path)))
     folder.write_run(record)
-    recommendation = recommend(record)
+    recommendation = replace(recommend(record), run_folder=str(folder.path))
     folder.write_recommendation(recommendation)
     write_reports(recommendation, folder.path)
     return recommendation

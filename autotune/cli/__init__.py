@@ -1,1 +1,1 @@
-"""cli."""
+"""The command line: one file a command; only here are errors turned into exit codes."""

@@ -181,7 +181,7 @@ class Recommendation:
         configuration: What to use; the baseline where it is kept.
         headline: The answer in one sentence.
         why: Reasons behind the verdict, one sentence each.
-        leader: Fastest admissible or open configuration when the baseline is kept, for the "why not".
+        run_folder: Folder of the run; empty where it is not stored.
     """
 
     schema: int = 1
@@ -211,3 +211,4 @@ class Recommendation:
     interrupted: bool = False
     started_at: str = ""
     command: str = ""
+    run_folder: str = ""

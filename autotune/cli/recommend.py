@@ -1,0 +1,108 @@
+"""``autotune recommend``: measure and recommend."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from autotune.progress import Listener
+    from autotune.records import Recommendation
+    from autotune.settings import Settings
+
+
+class OutputFormat(StrEnum):
+    """What is printed at the end."""
+
+    TERMINAL = "terminal"
+    JSON = "json"
+
+
+def recommend_command(
+    target: Annotated[str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")] = None,
+    budget: Annotated[str | None, typer.Option(help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled. [10m]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder. [autotune-runs/<script>-<time>]")] = None,
+    policy: Annotated[list[str] | None, typer.Option(help="Policy to measure, whatever its speed; may be given several times.")] = None,
+    batch_size: Annotated[str | None, typer.Option(help="Batches to try: 32:1024 (doublings) or 32,48,64.")] = None,
+    keep_batch_size: Annotated[bool, typer.Option("--keep-batch-size", help="Leave the batch as written.")] = False,
+    metric: Annotated[str | None, typer.Option(help="Metric to judge by. [found in the script]")] = None,
+    tolerance: Annotated[str | None, typer.Option(help="How much worse the metric may be: 1%, 0.01 or abs:0.005. [1%]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Most paired seeds. [8]")] = None,
+    strategy: Annotated[str | None, typer.Option(help="Search strategy: ladder, tpe, random, exhaustive. [ladder]")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Planned epochs. [the script's own]")] = None,
+    fit: Annotated[int | None, typer.Option(help="Which fit call of the script to measure, from 1. [the longest]")] = None,
+    memory_limit: Annotated[str | None, typer.Option(help="Peak memory not to be passed: 8GiB.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Measure float64 too, as a yardstick.")] = None,
+    require_gain: Annotated[bool, typer.Option("--require-gain", help="Exit with 3 when the baseline is kept.")] = False,
+    resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run's folder.")] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Start over in --out, even if it holds an earlier run.")] = False,
+    output_format: Annotated[OutputFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")] = None,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but the answer.")] = False,
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Plain lines instead of a live view.")] = False,
+) -> int:
+    """Measure a training script and recommend how to run it."""
+    from autotune.settings import resolve
+
+    options: dict[str, Any] = {
+        "arguments": arguments or None, "budget": budget, "out": out, "policy": policy, "batch_size": batch_size,
+        "keep_batch_size": keep_batch_size or None, "metric": metric, "tolerance": tolerance, "seeds": seeds, "strategy": strategy,
+        "epochs": epochs, "fit": fit, "memory_limit": memory_limit, "reference": reference, "require_gain": require_gain or None,
+        "resume": resume, "fresh": fresh or None, "format": None if output_format is None else str(output_format),
+        "verbosity": -1 if quiet else 1 if verbose else None,
+    }  # fmt: skip
+    settings = resolve(target, options, os.environ)
+    return recommend(settings, "autotune " + shlex.join(sys.argv[1:]))
+
+
+def recommend(settings: Settings, command: str) -> int:
+    """Tunes, shows the answer and gives the exit status."""
+    from autotune.errors import NoGainError
+    from autotune.tuner import tune
+
+    with _view(settings) as listener:
+        answer = tune(settings, listener, command=command)
+    _show(settings, answer)
+    if answer.interrupted:
+        return 130
+    if settings.require_gain and answer.verdict == "keep_baseline":
+        raise NoGainError("no gain was found, and --require-gain asks for one", hint=answer.headline)
+    return 0
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the command to the application."""
+    app.command("recommend")(recommend_command)
+
+
+def _view(settings: Settings) -> AbstractContextManager[Listener]:
+    from autotune.reports.live import LiveView, PlainLines, Quiet
+
+    if settings.verbosity < 0:
+        return Quiet()
+    if sys.stderr.isatty() and settings.verbosity == 0:
+        from rich.console import Console
+
+        return LiveView(Console(stderr=True))
+    return PlainLines(sys.stderr)
+
+
+def _show(settings: Settings, answer: Recommendation) -> None:
+    from autotune.reports.record_json import render_json
+    from autotune.reports.terminal import render_terminal
+    from autotune.reports.view import view
+
+    if settings.output_format == "json":
+        typer.echo(render_json(answer))
+        return
+    from rich.console import Console
+
+    render_terminal(view(answer, str(answer.run_folder) if answer.run_folder else None), Console())

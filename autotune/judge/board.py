@@ -1,0 +1,148 @@
+"""Where every configuration stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from autotune.judge.accuracy import accuracy, is_open
+from autotune.judge.interval import Interval
+from autotune.judge.quality import time_to_quality
+from autotune.judge.speed import duel_ratio, relative_speed
+from autotune.judge.stability import fault
+from autotune.records import AccuracyEvidence, Board, Configuration, JudgeOptions, Measurement, Outcome, Proof, Standing, WorkloadInfo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Case:
+    """One configuration with all that was measured of it and what the judge says.
+
+    Attributes:
+        configuration: The point.
+        trials: Its trials, duels included.
+        speed_trial: The trial that tells its speed: its own, or one that differs in the learning rate only.
+        relative: Samples a second against the baseline from separate trials; None when not timed.
+        duel: The same from chunks in alternation; None without a duel.
+        quality: Its quality runs by seed.
+        accuracy: Verdict on its accuracy; None where there is no paired run.
+        gain: Time-to-quality gain.
+        gain_reason: Why there is none.
+        fault: Why it cannot be recommended; None when nothing speaks against it.
+        proof: State of its proof.
+    """
+
+    configuration: Configuration
+    trials: tuple[Measurement, ...]
+    speed_trial: Measurement | None
+    relative: Interval | None
+    duel: Interval | None
+    quality: Mapping[int, Measurement]
+    accuracy: AccuracyEvidence | None
+    gain: Interval | None
+    gain_reason: str | None
+    fault: str | None
+    proof: Proof
+
+    @property
+    def speed(self) -> Interval | None:
+        """Samples a second against the baseline: the duel's where there was one."""
+        return self.duel or self.relative
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Outcome of its first trial that failed, else ``ok``; None where it was never tried."""
+        failed = [m.outcome for m in self.trials if m.outcome is not Outcome.OK]
+        return failed[0] if failed else Outcome.OK if self.trials else None
+
+    @property
+    def peak_memory_bytes(self) -> int | None:
+        """Largest peak over its trials."""
+        return max((m.peak_memory_bytes for m in self.trials if m.peak_memory_bytes is not None), default=None)
+
+
+def cases(baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]) -> list[Case]:
+    """Judges every configuration, in order of first trial."""
+    order = list(dict.fromkeys(m.configuration for m in measurements))
+    speeds = {m.configuration.timing_key: m for m in measurements if m.purpose == "speed"}
+    base_quality = by_seed(m for m in measurements if m.purpose == "quality" and m.configuration == baseline)
+    base_speed = speeds.get(baseline.timing_key)
+    return [_case(c, baseline, workload, options, measurements, speeds.get(c.timing_key), base_speed, base_quality) for c in order]
+
+
+def board(baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]) -> Board:
+    """The standings, as the search reads them."""
+    standings = []
+    for case in cases(baseline, workload, options, measurements):
+        relative = case.relative
+        standings.append(
+            Standing(
+                configuration=case.configuration,
+                outcome=case.outcome,
+                relative_speed=None if relative is None else relative.value,
+                relative_speed_low=None if relative is None else relative.low,
+                relative_speed_high=None if relative is None else relative.high,
+                proof=case.proof,
+                time_to_quality=None if case.gain is None else case.gain.value,
+                seeds=0 if case.accuracy is None else case.accuracy.seeds,
+            )
+        )
+    return Board(baseline=baseline, standings=tuple(standings))
+
+
+def by_seed(measurements: Iterable[Measurement]) -> dict[int, Measurement]:
+    """Quality runs by seed, the last of each."""
+    return {m.seed: m for m in measurements}
+
+
+def _case(
+    configuration: Configuration, baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement],
+    speed_trial: Measurement | None, base_speed: Measurement | None, base_quality: Mapping[int, Measurement],
+) -> Case:
+    trials = tuple(m for m in measurements if m.configuration == configuration)
+    quality = by_seed(m for m in trials if m.purpose == "quality")
+    relative = relative_speed(base_speed.chunks, speed_trial.chunks) if base_speed is not None and speed_trial is not None else None
+    duel = _duel(configuration, measurements)
+    evidence = accuracy(base_quality, quality, workload, options) if configuration != baseline and set(quality) & set(base_quality) else None
+    found = _fault(trials, options)
+    speed = duel or relative
+    gain, reason = None, None
+    if speed is not None and evidence is not None and found is None:
+        gain, reason = time_to_quality(
+            speed, base_quality, quality, workload, options, (baseline, configuration), matches=evidence.verdict == "matches"
+        )
+    return Case(
+        configuration=configuration, trials=trials, speed_trial=speed_trial, relative=relative, duel=duel, quality=quality, accuracy=evidence,
+        gain=gain, gain_reason=reason, fault=found, proof=_proof(configuration == baseline, found, evidence, options),
+    )  # fmt: skip
+
+
+def _proof(is_baseline: bool, found: str | None, evidence: AccuracyEvidence | None, options: JudgeOptions) -> Proof:
+    if is_baseline:
+        return "matches"
+    if found is not None:
+        return "failed"
+    if evidence is None or is_open(evidence, options):
+        return "open"
+    return evidence.verdict
+
+
+def _fault(trials: Sequence[Measurement], options: JudgeOptions) -> str | None:
+    for trial in trials:
+        found = fault(trial)
+        if found is not None:
+            return found
+        limit = options.memory_limit_bytes
+        if limit is not None and trial.peak_memory_bytes is not None and trial.peak_memory_bytes > limit:
+            return "its peak memory is above the limit"
+    return None
+
+
+def _duel(configuration: Configuration, measurements: Sequence[Measurement]) -> Interval | None:
+    duels = [m for m in measurements if m.purpose == "duel" and m.duel_id]
+    own = [m for m in duels if m.configuration == configuration]
+    for theirs in reversed(own):
+        ours = next((m for m in duels if m.duel_id == theirs.duel_id and m.configuration != configuration), None)
+        # The id names baseline and candidate in this order: the ratio is the candidate's alone.
+        if ours is not None and theirs.duel_id.endswith(configuration.key):
+            return duel_ratio(ours, theirs)
+    return None

@@ -1,0 +1,112 @@
+"""Time to quality: how long a configuration needs to reach what the baseline has at the end of its run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autotune.judge.accuracy import margin_of
+from autotune.judge.accuracy import quality as final_quality
+from autotune.judge.interval import Interval, of_logs, product
+from autotune.records import Configuration, CurvePoint, JudgeOptions, Measurement, WorkloadInfo
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SamplesRatio:
+    """Samples that the baseline needs over samples that the candidate needs; above 1 the candidate needs fewer.
+
+    Attributes:
+        interval: The ratio; None where a side never reached the target.
+        reason: Why there is none.
+        at_most: Bound of the ratio where the target was not reached: it would need more samples than it saw.
+    """
+
+    interval: Interval | None
+    reason: str | None = None
+    at_most: float | None = None
+
+
+def samples_needed(curve: Sequence[CurvePoint], metric: str, target: float, sign: float) -> float | None:
+    """Samples until the metric first reaches a target, linear between points; None when it does not.
+
+    What came before the first point is unknown: a target reached there counts from that point.
+    """
+    before: tuple[float, float] | None = None
+    for point in curve:
+        value = point.values.get(metric)
+        if value is None:
+            before = None
+            continue
+        height = sign * value
+        if height >= sign * target:
+            if before is None or height == before[1]:
+                return point.samples
+            share = (sign * target - before[1]) / (height - before[1])
+            return before[0] + share * (point.samples - before[0])
+        before = (point.samples, height)
+    return None
+
+
+def samples_ratio(
+    baseline: Mapping[int, Measurement], candidate: Mapping[int, Measurement], workload: WorkloadInfo, options: JudgeOptions
+) -> SamplesRatio:
+    """Ratio of samples to the same quality over paired seeds.
+
+    The target of a seed is what the baseline has at the end of its own run with that seed, less the margin.
+    """
+    metric = workload.metric or "loss"
+    sign = 1.0 if workload.metric_direction == "max" else -1.0
+    seeds = sorted(set(baseline) & set(candidate))
+    finals = {s: q for s in seeds if (q := final_quality(baseline[s], metric)) is not None}
+    if not finals:
+        return SamplesRatio(interval=None, reason="the baseline's quality is not known yet")
+    margin = margin_of(list(finals.values()), options)
+    ratios = []
+    for seed, final in finals.items():
+        target = final - sign * margin
+        ours = samples_needed(baseline[seed].curve, metric, target, sign)
+        theirs = samples_needed(candidate[seed].curve, metric, target, sign)
+        if ours is None:
+            continue
+        if theirs is None:
+            seen = candidate[seed].curve[-1].samples if candidate[seed].curve else 0.0
+            return SamplesRatio(
+                interval=None, reason=f"it does not reach the baseline's {metric} within {seen:,.0f} samples", at_most=ours / seen if seen else None
+            )
+        ratios.append(ours / theirs)
+    return SamplesRatio(interval=of_logs(ratios)) if ratios else SamplesRatio(interval=None, reason="the target was not reached")
+
+
+def same_updates(baseline: Configuration, candidate: Configuration) -> bool:
+    """Whether both make the same number of updates from the same samples: only the arithmetic differs."""
+    return baseline.batch_size == candidate.batch_size and baseline.learning_rate_factor == candidate.learning_rate_factor
+
+
+def time_to_quality(
+    speed: Interval, baseline: Mapping[int, Measurement], candidate: Mapping[int, Measurement], workload: WorkloadInfo, options: JudgeOptions,
+    configurations: tuple[Configuration, Configuration], *, matches: bool,
+) -> tuple[Interval | None, str | None]:
+    """Gain in time to the baseline's quality, or None with the reason.
+
+    Where the updates are the same and the accuracy matches, the samples needed are the same by construction and the gain is
+    that of the step time. Otherwise it is the product of samples a second and samples needed.
+
+    Args:
+        speed: Samples a second against the baseline.
+        baseline: Quality runs by seed.
+        candidate: Quality runs by seed.
+        workload: Metric and direction.
+        options: Margin.
+        configurations: Baseline and candidate.
+        matches: Whether the accuracy verdict is ``matches``.
+    """
+    if same_updates(*configurations) and matches:
+        return speed, None
+    ratio = samples_ratio(baseline, candidate, workload, options)
+    if ratio.interval is None:
+        return None, ratio.reason
+    if same_updates(*configurations):
+        # While the verdict is open, a lucky crossing must not count for a precision.
+        capped = Interval(value=min(1.0, ratio.interval.value), count=ratio.interval.count)
+        return product(speed, capped), None
+    return product(speed, ratio.interval), None

@@ -1,0 +1,105 @@
+"""How fast: step times and ratios with their intervals, from timed chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from autotune.judge.interval import Interval, inverse, of_logs, product
+from autotune.records import Chunk, Measurement
+
+# Steady when the two halves of the chunks agree to this; leading chunks are dropped until they do.
+_STEADY = 0.04
+_FEWEST = 4
+# An interval of +-1% of the mean ends a trial; one whose best case is below this share of the baseline is given up.
+_ENOUGH = 0.02
+_HOPELESS = 0.9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Speed:
+    """Speed of one configuration.
+
+    Attributes:
+        step_time_s: Step time with its interval.
+        samples_per_s: Samples a second with its interval.
+        steady: Whether a steady state was reached.
+        chunks: Chunks that count.
+    """
+
+    step_time_s: Interval
+    samples_per_s: Interval
+    steady: bool
+    chunks: int
+
+
+def speed(chunks: Sequence[Chunk]) -> Speed | None:
+    """Steady speed of a trial; None where no chunk was timed."""
+    timed = [chunk for chunk in chunks if not chunk.warmup and chunk.duration_s > 0.0]
+    if not timed:
+        return None
+    kept, steady = steady_part(timed)
+    time = of_logs([chunk.duration_s / chunk.steps for chunk in kept])
+    samples = sum(chunk.samples for chunk in kept) / sum(chunk.steps for chunk in kept)
+    rate = product(inverse(time), Interval(value=samples, low=samples, high=samples, count=time.count))
+    return Speed(step_time_s=time, samples_per_s=rate, steady=steady, chunks=len(kept))
+
+
+def steady_part(chunks: Sequence[Chunk]) -> tuple[Sequence[Chunk], bool]:
+    """The chunks from which on the step time no longer drifts, and whether there is such a part.
+
+    The medians of the two halves are compared; while they differ, the first chunk is dropped, down to four.
+    """
+    times = np.array([chunk.duration_s / chunk.steps for chunk in chunks])
+    for start in range(max(1, len(times) - _FEWEST + 1)):
+        rest = times[start:]
+        half = len(rest) // 2
+        if half == 0:
+            break
+        first, second = float(np.median(rest[:half])), float(np.median(rest[half:]))
+        if abs(first - second) <= _STEADY * min(first, second):
+            return chunks[start:], True
+    return chunks[len(chunks) // 2 :] if len(chunks) >= 2 * _FEWEST else chunks, False
+
+
+def relative_speed(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
+    """Samples a second of a candidate over the baseline's, from separate trials; above 1 is faster."""
+    ours, theirs = speed(baseline), speed(candidate)
+    if ours is None or theirs is None:
+        return None
+    return product(theirs.samples_per_s, inverse(ours.samples_per_s))
+
+
+def paired_ratio(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
+    """Samples a second of a candidate over the baseline's, from chunks in alternation.
+
+    Each chunk is compared with its neighbour of the other side, so that what drifts slowly cancels.
+    """
+    ours = [chunk for chunk in baseline if not chunk.warmup]
+    theirs = [chunk for chunk in candidate if not chunk.warmup]
+    pairs = list(zip(ours, theirs, strict=False))
+    if not pairs:
+        return None
+    return of_logs([(b.samples / b.duration_s) / (a.samples / a.duration_s) for a, b in pairs])
+
+
+def duel_ratio(baseline: Measurement, candidate: Measurement) -> Interval | None:
+    """The ratio of a duel."""
+    return paired_ratio(baseline.chunks, candidate.chunks)
+
+
+def enough(chunks: Sequence[Chunk]) -> bool:
+    """Whether a trial's step time is known to about 1%."""
+    found = speed(chunks)
+    if found is None or not found.steady or found.chunks < _FEWEST:
+        return False
+    time = found.step_time_s
+    return time.low is not None and time.high is not None and (time.high - time.low) / time.value <= _ENOUGH
+
+
+def hopeless(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> bool:
+    """Whether a trial is certain to end slower than the baseline."""
+    ratio = relative_speed(baseline, candidate)
+    return ratio is not None and ratio.high is not None and ratio.high < _HOPELESS

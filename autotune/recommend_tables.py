@@ -1,0 +1,141 @@
+"""The tables of a recommendation: policies, candidates, trials, what was ruled out, curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from autotune.judge.accuracy import quality
+from autotune.judge.board import Case
+from autotune.judge.speed import relative_speed, speed
+from autotune.records import CandidateRow, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
+from autotune.records.configuration import REFERENCE_POLICIES
+
+
+def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, ...]:
+    """Each policy at the written batch and settings."""
+    rows = []
+    planned = record.workload.planned_samples
+    for case in judged:
+        if case.configuration.but(policy=record.baseline.policy) != record.baseline:
+            continue
+        found = speed(case.speed_trial.chunks) if case.speed_trial is not None else None
+        values = finals(case, record)
+        if not values:  # accuracy belongs to the policy: runs of it with other knobs at this batch tell it as well
+            values = [v for other in judged if same_arithmetic(other, case) for v in finals(other, record)]
+        evidence = case.accuracy or next((o.accuracy for o in judged if same_arithmetic(o, case) and o.accuracy is not None), None)
+        rows.append(
+            PolicyRow(
+                policy=case.configuration.policy,
+                outcome=case.outcome,
+                step_time_s=None if found is None else found.step_time_s.value,
+                relative_speed=None if case.relative is None else case.relative.value,
+                run_s=None if found is None or planned is None else planned / found.samples_per_s.value,
+                accuracy=float(np.mean(values)) if values else None,
+                accuracy_verdict=None if evidence is None else evidence.verdict,
+                note=case.fault or ("a yardstick, never recommended" if case.configuration.policy in REFERENCE_POLICIES else None),
+            )
+        )
+    return tuple(rows)
+
+
+def same_arithmetic(other: Case, case: Case) -> bool:
+    """Whether two configurations differ in nothing that changes what is computed."""
+    a, b = other.configuration, case.configuration
+    return (a.policy, a.batch_size, a.loss_scale, a.learning_rate_factor, a.float32_layers) == (
+        b.policy, b.batch_size, b.loss_scale, b.learning_rate_factor, b.float32_layers,
+    )  # fmt: skip
+
+
+def candidate_rows(judged: Sequence[Case], record: RunRecord) -> tuple[CandidateRow, ...]:
+    """Each configuration with all that is known of it."""
+    rows = []
+    for case in judged:
+        found = speed(case.speed_trial.chunks) if case.speed_trial is not None else None
+        values = finals(case, record)
+        rows.append(
+            CandidateRow(
+                configuration=case.configuration,
+                samples_per_s=None if found is None else found.samples_per_s.value,
+                relative_speed=None if case.relative is None else case.relative.value,
+                quality=float(np.mean(values)) if values else None,
+                accuracy_verdict=None if case.accuracy is None else case.accuracy.verdict,
+                time_to_quality_speedup=None if case.gain is None else case.gain.value,
+                peak_memory_bytes=case.peak_memory_bytes,
+                outcome=case.outcome,
+                note=case.fault or case.gain_reason,
+            )
+        )
+    return tuple(rows)
+
+
+def trial_rows(judged: Sequence[Case], record: RunRecord) -> tuple[TrialRow, ...]:
+    """Each trial, in order."""
+    base = next((c.speed_trial for c in judged if c.configuration == record.baseline), None)
+    return tuple(_trial_row(m, base, record) for m in record.measurements)
+
+
+def curves(base: Case | None, other: Case | None) -> tuple[Curve, ...]:
+    """Learning curves of the baseline and of the configuration that is shown beside it."""
+    found = [Curve(side="baseline", seed=seed, points=m.curve) for seed, m in (base.quality if base else {}).items() if m.curve]
+    if other is not None and other is not base:
+        found += [Curve(side="candidate", seed=seed, points=m.curve) for seed, m in other.quality.items() if m.curve]
+    return tuple(found)
+
+
+def excluded_rows(judged: Sequence[Case], record: RunRecord, winner: Case | None) -> tuple[Excluded, ...]:
+    """What was left out by the plan, and what was tried and lost, each with its reason."""
+    rows = []
+    for case in judged:
+        if case is winner or case.configuration == record.baseline or case.configuration.policy in REFERENCE_POLICIES:
+            continue
+        rows.append(Excluded(configuration=case.configuration, reason=_lost(case, record, winner)))
+    return (*rows, *record.excluded)
+
+
+def _lost(case: Case, record: RunRecord, winner: Case | None) -> str:
+    if case.fault is not None:
+        return case.fault
+    pace = "" if case.relative is None else f"{case.relative.value:.2f}x the baseline's samples a second"
+    if case.relative is not None and case.relative.value < 1.0:
+        return f"{1 / case.relative.value:.1f}x slower here"
+    if case.accuracy is not None and case.accuracy.verdict == "worse":
+        shown = case.accuracy
+        figures = "" if shown.candidate is None or shown.baseline is None else f": {shown.metric} {shown.candidate:.4g} against {shown.baseline:.4g}"
+        return f"{pace}, but it learns worse{figures}"
+    if case.gain is not None and case.gain.value < 1.0:
+        return f"{pace}, but {1 / case.gain.value:.1f}x longer to the same quality"
+    if case.gain is None and case.gain_reason is not None:
+        return f"{pace}, but {case.gain_reason}"
+    if case.gain is not None and (winner is None or winner.gain is None or case.gain.value < winner.gain.value):
+        return f"{case.gain.value:.2f}x sooner to the same quality" + (", less than the recommended one" if winner is not None else "")
+    if case.accuracy is not None and case.accuracy.verdict == "inconclusive":
+        return f"{pace}; its accuracy was not settled"
+    return f"{pace}; not pursued" if pace else "not pursued"
+
+
+def finals(case: Case, record: RunRecord) -> list[float]:
+    """Final values of the metric over a configuration's quality runs."""
+    return [v for m in case.quality.values() if (v := quality(m, record.workload.metric or "loss")) is not None]
+
+
+def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRecord) -> TrialRow:
+    found = speed(measurement.chunks)
+    relative = relative_speed(base.chunks, measurement.chunks) if base is not None and measurement.purpose == "speed" else None
+    return TrialRow(
+        number=measurement.number,
+        purpose=measurement.purpose,
+        configuration=measurement.configuration,
+        outcome=measurement.outcome,
+        seed=measurement.seed,
+        step_time_s=None if found is None else found.step_time_s.value,
+        step_time_low_s=None if found is None else found.step_time_s.low,
+        step_time_high_s=None if found is None else found.step_time_s.high,
+        samples_per_s=None if found is None else found.samples_per_s.value,
+        relative_speed=None if relative is None else relative.value,
+        metric=quality(measurement, record.workload.metric or "loss"),
+        peak_memory_bytes=measurement.peak_memory_bytes,
+        steps=measurement.steps,
+        reason=measurement.reason,
+    )

@@ -1,0 +1,195 @@
+"""One run's folder."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import tempfile
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+
+from filelock import FileLock, Timeout
+
+from autotune.errors import UsageError
+from autotune.records import Measurement, Recommendation, RunRecord
+from autotune.records.codec import dumps, from_json, loads, to_json
+from autotune.settings import Settings
+
+RECOMMENDATION = "recommendation.json"
+RUN = "run.json"
+TRIALS = "trials.jsonl"
+_LOCK = ".lock"
+_OURS = {RECOMMENDATION, RUN, TRIALS, _LOCK, "logs", "study.log", "report.html", "report.md"}
+
+
+class RunFolder:
+    """The folder of one run, held by a lock that dies with its holder.
+
+    Args:
+        path: The folder; made where it does not exist.
+
+    Raises:
+        UsageError: It cannot be written, holds something else, or is in use.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.dropped_lines = 0
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self.logs.mkdir(exist_ok=True)
+            with tempfile.TemporaryFile(dir=path):
+                pass
+        except OSError as error:
+            raise UsageError(f"the run folder {path} cannot be written: {error.strerror}", hint="choose another with --out") from None
+        self._lock = FileLock(path / _LOCK)
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise UsageError(f"the run folder {path} is in use by another run", hint="wait for it, or choose another with --out") from None
+
+    @classmethod
+    def open_for(cls, settings: Settings, now: datetime | None = None) -> RunFolder:
+        """The folder that the settings ask for: a new one, or that of the run to go on with.
+
+        Raises:
+            UsageError: It cannot be used.
+        """
+        if settings.resume is not None:
+            path = settings.resume
+            if not (path / TRIALS).is_file():
+                raise UsageError(f"--resume: {path} is not the folder of an autotune run", hint="give the folder that the run named")
+            return cls(path)
+        if settings.out is not None:
+            path = settings.out
+            if path.exists() and not path.is_dir():
+                raise UsageError(f"--out: {path} is a file", hint="give a folder")
+            foreign = sorted(entry.name for entry in path.iterdir() if entry.name not in _OURS) if path.is_dir() else []
+            if foreign:
+                raise UsageError(f"--out: {path} holds other files ({foreign[0]})", hint="give an empty or new folder")
+            if (path / TRIALS).exists() and not settings.fresh:
+                raise UsageError(
+                    f"--out: {path} holds an earlier run", hint=f"go on with --resume {path}, or start over with --fresh"
+                )
+            folder = cls(path)
+            for name in (TRIALS, RUN, RECOMMENDATION, "study.log", "report.html", "report.md"):
+                with contextlib.suppress(FileNotFoundError):
+                    (path / name).unlink()
+            return folder
+        stamp = (now or datetime.now()).strftime("%m%d-%H%M")
+        base = Path("autotune-runs") / f"{settings.target.stem}-{stamp}"
+        path, number = base, 1
+        while path.exists():
+            number += 1
+            path = base.with_name(f"{base.name}-{number}")
+        return cls(path)
+
+    @property
+    def logs(self) -> Path:
+        """Folder of the workers' logs."""
+        return self.path / "logs"
+
+    def append(self, measurement: Measurement) -> None:
+        """Stores one measurement, on disk before it returns."""
+        line = json.dumps(to_json(measurement), allow_nan=False) + "\n"
+        with (self.path / TRIALS).open("a", encoding="utf-8") as file:
+            file.write(line)
+            file.flush()
+            os.fsync(file.fileno())
+
+    def measurements(self) -> list[Measurement]:
+        """Measurements stored so far; a torn last line (the writer was killed) is dropped and counted.
+
+        Raises:
+            UsageError: A line before the last is damaged.
+        """
+        try:
+            lines = (self.path / TRIALS).read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            return []
+        found = []
+        for number, line in enumerate(lines, 1):
+            what = f"{self.path / TRIALS}, line {number}"
+            try:
+                found.append(loads(Measurement, line, what=what))
+            except UsageError:
+                if number < len(lines):
+                    raise
+                self.dropped_lines += 1
+        return found
+
+    def rewrite(self, measurements: list[Measurement]) -> None:
+        """Replaces the stored measurements, atomically."""
+        text = "".join(json.dumps(to_json(m), allow_nan=False) + "\n" for m in measurements)
+        write_atomically(self.path / TRIALS, text)
+
+    def write_run(self, record: RunRecord) -> None:
+        """Stores the whole record, atomically."""
+        write_atomically(self.path / RUN, dumps(record))
+
+    def write_recommendation(self, recommendation: Recommendation) -> None:
+        """Stores the answer, atomically."""
+        write_atomically(self.path / RECOMMENDATION, dumps(recommendation))
+
+    def close(self) -> None:
+        """Gives the folder free."""
+        self._lock.release()
+        with contextlib.suppress(OSError):
+            (self.path / _LOCK).unlink()
+
+    def __enter__(self) -> RunFolder:
+        """Holds the folder."""
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Gives it free; a folder in which nothing was measured goes with a usage error."""
+        self.close()
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Writes a file so that a reader sees the old content or the new, never a part."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+
+
+def read_run(path: Path) -> RunRecord:
+    """The record of a run, from its folder or file.
+
+    Raises:
+        UsageError: There is none, or it is damaged or foreign.
+    """
+    return from_json(RunRecord, _parsed(path, RUN), what=str(path))
+
+
+def read_recommendation(path: Path) -> Recommendation:
+    """A recommendation, from its file or its run's folder.
+
+    Raises:
+        UsageError: There is none, or it is damaged or foreign.
+    """
+    data = _parsed(path, RECOMMENDATION)
+    if not isinstance(data, dict) or data.get("schema") != 1 or "configuration" not in data:
+        raise UsageError(f"{path} is no recommendation of autotune (schema 1)", hint="give a recommendation.json that autotune recommend wrote")
+    return from_json(Recommendation, data, what=str(path))
+
+
+def _parsed(path: Path, name: str) -> object:
+    file = path / name if path.is_dir() else path
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        what = f"{path} holds no {name}" if path.is_dir() else f"{path} does not exist"
+        raise UsageError(what, hint="give the folder of a finished autotune run") from None
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise UsageError(f"{file} cannot be read: {error}", hint="give a file that autotune wrote") from None

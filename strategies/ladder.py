@@ -1,0 +1,112 @@
+"""What a performance engineer does by hand: policies at the written batch, the knobs on the best of them, then the batch."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from autotune.records import Board, Configuration, Plan, Standing
+from autotune.records.configuration import REFERENCE_POLICIES
+
+# The ladder of batches ends where twice the batch brings less than this in samples a second.
+_LEAST_STEP = 1.03
+
+
+class Ladder:
+    """Climbs one setting at a time from the best living configuration.
+
+    Args:
+        seed: Not used: nothing here is random.
+    """
+
+    name: ClassVar[str] = "ladder"
+
+    def __init__(self, seed: int = 0) -> None:
+        del seed
+
+    def propose(self, plan: Plan, board: Board) -> Configuration | None:
+        """The next rung."""
+        baseline = board.baseline
+        for policy in plan.space.policies:
+            point = baseline.but(policy=policy)
+            if board.of(point) is None:
+                return point
+        policy = _best_policy(plan, board)
+        if policy is None:
+            return None
+        best = baseline.but(policy=policy)
+        for field, values in (
+            ("tf32", plan.space.tf32),
+            ("steps_per_execution", plan.space.steps_per_execution),
+            ("jit_compile", plan.space.jit_compile),
+        ):
+            wanted, best = _climb(best, field, values, board)
+            if wanted is not None:
+                return wanted
+        if policy == "mixed_float16":
+            wanted, best = _climb(best, "loss_scale", plan.space.loss_scales, board)
+            if wanted is not None:
+                return wanted
+        return _next_batch(plan, board, best)
+
+
+def _best_policy(plan: Plan, board: Board) -> str | None:
+    """The fastest policy at the written batch that is still alive; one is passed over once a proof speaks against it."""
+    alive = []
+    for policy in plan.space.policies:
+        if policy in REFERENCE_POLICIES:
+            continue
+        standing = board.of(board.baseline.but(policy=policy))
+        disproved = any(
+            s.configuration.policy == policy and s.configuration.batch_size == board.baseline.batch_size
+            and s.proof in ("worse", "failed", "inconclusive") and s.seeds > 0
+            for s in board.standings if s.configuration != board.baseline
+        )  # fmt: skip
+        if standing is not None and (policy == board.baseline.policy or (standing.alive and not disproved)):
+            alive.append((1.0 if policy == board.baseline.policy else standing.relative_speed or 0.0, policy))
+    return max(alive)[1] if alive else None
+
+
+def _climb(best: Configuration, field: str, values: tuple[object, ...], board: Board) -> tuple[Configuration | None, Configuration]:
+    """Tries the values of one setting on the best so far: the next to time, or the best once all that matter are timed."""
+    chosen, speed = best, _speed(board.of(best), best == board.baseline)
+    previous = speed
+    for value in values:
+        point = best.but(**{field: value})
+        if point == best:
+            continue
+        standing = board.of(point)
+        if standing is None:
+            return point, best
+        found = _speed(standing, False) if standing.alive else 0.0
+        if found > speed:
+            chosen, speed = point, found
+        if found < previous * _LEAST_STEP and len(values) > 2:
+            break  # more of the same brings nothing more
+        previous = found
+    return None, chosen
+
+
+def _next_batch(plan: Plan, board: Board, best: Configuration) -> Configuration | None:
+    written = board.baseline.batch_size
+    if written is None:
+        return None
+    larger = sorted(size for size in plan.space.batch_sizes if size is not None and size > written)
+    smaller = sorted((size for size in plan.space.batch_sizes if size is not None and size < written), reverse=True)
+    for sizes in (larger, smaller):
+        previous = _speed(board.of(best), best == board.baseline)
+        for size in sizes:
+            point = best.but(batch_size=size)
+            standing = board.of(point)
+            if standing is None:
+                return point
+            found = _speed(standing, False)
+            if standing.outcome not in (None, "ok") or (sizes is larger and found < previous * _LEAST_STEP):
+                break
+            previous = found
+    return None
+
+
+def _speed(standing: Standing | None, is_baseline: bool) -> float:
+    if is_baseline:
+        return 1.0
+    return 0.0 if standing is None else standing.relative_speed or 0.0
