@@ -7,8 +7,10 @@ from collections import defaultdict
 from collections.abc import Callable
 
 # Kept for the closing comparison and the report.
-_CLOSING_SHARE = 0.12
-_CLOSING_MOST_S = 25.0
+_CLOSING_SHARE = 0.2
+_CLOSING_MOST_S = 30.0
+# Writing the reports, charts included.
+REPORT_S = 7.0
 
 
 class Budget:

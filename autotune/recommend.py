@@ -63,7 +63,7 @@ def recommend(record: RunRecord) -> Recommendation:
         hardware_fingerprint=_fingerprint(record.hardware.device, record.hardware.cpu.name, record.hardware.cpu.logical_cores, record.hardware.gpus),
         software_fingerprint=_fingerprint(record.hardware.software),
         workload_fingerprint=_fingerprint(record.workload.digest, record.workload.layers, record.workload.batch_size, record.workload.arguments),
-        policies=policy_rows(judged, record),
+        policy_table=policy_rows(judged, record),
         candidates=candidate_rows(judged, record),
         curves=curves(base, leader),
         trials=trial_rows(judged, record),

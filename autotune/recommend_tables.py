@@ -99,7 +99,7 @@ def _lost(case: Case, record: RunRecord, winner: Case | None) -> str:
         return case.fault
     pace = "" if case.relative is None else f"{case.relative.value:.2f}x the baseline's samples a second"
     if case.relative is not None and case.relative.value < 1.0:
-        return f"{1 / case.relative.value:.1f}x slower here"
+        return "no faster here" if case.relative.value > 0.96 else f"{1 / case.relative.value:.1f}x slower here"
     if case.accuracy is not None and case.accuracy.verdict == "worse":
         shown = case.accuracy
         figures = "" if shown.candidate is None or shown.baseline is None else f": {shown.metric} {shown.candidate:.4g} against {shown.baseline:.4g}"

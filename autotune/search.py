@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from autotune.budget import Budget
+from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, WorkloadError
 from autotune.judge.board import board as make_board
 from autotune.judge.speed import enough, hopeless
@@ -126,7 +126,7 @@ class Search:
             return
         self._listener(StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation"))
         self._listener(TrialStarted(purpose="duel", configuration=leader))
-        deadline = self._budget.elapsed_s + max(4.0, min(self._budget.left_s - 3.0, 20.0))
+        deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, 20.0))
 
         def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:
             return self._duel_settled(ours, theirs) or self._budget.elapsed_s > deadline

@@ -33,7 +33,7 @@ def outcome_text(outcome: Outcome | None) -> str:
 
 def policy_lines(recommendation: Recommendation) -> tuple[PolicyLine, ...]:
     """The measured policy table, with the extremes of each column marked."""
-    lines = tuple(_policy_line(row, recommendation) for row in recommendation.policies)
+    lines = tuple(_policy_line(row, recommendation) for row in recommendation.policy_table)
     return _marked(lines, ("step_time", "relative", "run", "accuracy"))
 
 
@@ -131,7 +131,7 @@ def ruled_out(recommendation: Recommendation) -> tuple[RuledOut, ...]:
         groups.setdefault(entry.reason, []).append(entry.configuration)
     lines = [RuledOut(what=_joined(group, recommendation.baseline), why=why) for why, group in groups.items()]
     told = {entry.configuration.policy for entry in recommendation.excluded}
-    for row in recommendation.policies:
+    for row in recommendation.policy_table:
         if row.outcome not in (Outcome.OK, None) and row.policy not in told:
             lines.append(RuledOut(what=row.policy, why=row.note or outcome_text(row.outcome)))
     return tuple(lines)

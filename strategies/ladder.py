@@ -42,10 +42,6 @@ class Ladder:
             wanted, best = _climb(best, field, values, board)
             if wanted is not None:
                 return wanted
-        if policy == "mixed_float16":
-            wanted, best = _climb(best, "loss_scale", plan.space.loss_scales, board)
-            if wanted is not None:
-                return wanted
         return _next_batch(plan, board, best)
 
 

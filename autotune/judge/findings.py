@@ -104,6 +104,8 @@ def _slow_policies(cases: Sequence[Case], hardware: HardwareProfile) -> list[Fin
         policy = case.configuration.policy
         if policy not in units or case.relative is None or case.relative.value >= _SLOW:
             continue
+        if case.configuration.but(policy=BASELINE_POLICY) != cases[0].configuration:
+            continue  # slow for another reason than its policy
         name, has = units[policy]
         why = f": this processor has no {name} units" if hardware.device == "cpu" and has is False else ""
         found.append(_about(case, "slow_policy", Severity.INFO, f"{policy} is {1 / case.relative.value:.1f}x slower here{why}"))

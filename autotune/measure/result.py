@@ -87,7 +87,7 @@ def _reason(outcome: Outcome, event: Mapping[str, Any]) -> str | None:
     if outcome is Outcome.NON_FINITE:
         names = ", ".join(event.get("nonfinite_logs") or ()) or "the loss"
         place = event.get("place") or {}
-        where = f": {place['detail']}" + (f" (layer {place['layer']})" if place.get("layer") else "") if place else ""
+        where = f": {place['detail']}" + (f" (layer {place['layer']})" if place.get("layer") else "") if place.get("layer") else ""
         return f"{names} not finite within {event.get('first_nonfinite_step') or steps} steps{where}"
     return None
 
@@ -95,7 +95,7 @@ def _reason(outcome: Outcome, event: Mapping[str, Any]) -> str | None:
 def _findings(event: Mapping[str, Any], configuration: Configuration) -> list[Finding]:
     findings = []
     place = event.get("place")
-    if place:
+    if place and "16" in configuration.policy:  # at float32 it is the learning rate, not the format
         layer = f"layer {place['layer']} ({place['type']})" if place.get("type") else f"layer {place['layer']}" if place.get("layer") else ""
         start = f"{layer}: " if layer else ""
         findings.append(

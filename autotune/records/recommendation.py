@@ -201,7 +201,7 @@ class Recommendation:
     hardware_fingerprint: str = ""
     software_fingerprint: str = ""
     workload_fingerprint: str = ""
-    policies: tuple[PolicyRow, ...] = ()
+    policy_table: tuple[PolicyRow, ...] = ()
     candidates: tuple[CandidateRow, ...] = ()
     curves: tuple[Curve, ...] = ()
     trials: tuple[TrialRow, ...] = ()

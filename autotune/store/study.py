@@ -32,7 +32,6 @@ class Study:
         backend = JournalFileBackend(path, lock_obj=JournalFileOpenLock(path))
         storage = optuna.storages.JournalStorage(backend)
         self._study = optuna.create_study(study_name=_NAME, storage=storage, direction="maximize", load_if_exists=True)
-        self._study.set_metric_names(["samples a second, relative to the baseline"])
         for trial in self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)):
             self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # left by a run that was killed
 

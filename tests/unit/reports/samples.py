@@ -188,7 +188,7 @@ def by_precision() -> Recommendation:
         hardware_fingerprint="h-2f61c0",
         software_fingerprint="s-9d11aa",
         workload_fingerprint="w-77b0e2",
-        policies=(
+        policy_table=(
             PolicyRow(
                 policy="float32",
                 outcome=Outcome.OK,
@@ -351,10 +351,10 @@ def keep_baseline() -> Recommendation:
         accuracy=AccuracyEvidence(metric="val_accuracy", direction="max", baseline=0.915, baseline_spread=0.004),
         memory=MemoryEvidence(peak_bytes=1_420_000_000),
         cost=CostEvidence(tuning_s=212.0, planned_epochs=50, baseline_run_s=5880.0, run_s=5880.0),
-        policies=(
-            record.policies[0],
-            replace(record.policies[1], step_time_s=0.0195, relative_speed=1.01, run_s=5822.0),
-            record.policies[2],
+        policy_table=(
+            record.policy_table[0],
+            replace(record.policy_table[1], step_time_s=0.0195, relative_speed=1.01, run_s=5822.0),
+            record.policy_table[2],
         ),
         candidates=record.candidates[:1],
         curves=(),
@@ -421,7 +421,7 @@ def fixed_batch() -> Recommendation:
             metric="loss",
             metric_source="training",
         ),
-        policies=tuple(replace(row, accuracy=row.accuracy and 0.0312) for row in record.policies),
+        policy_table=tuple(replace(row, accuracy=row.accuracy and 0.0312) for row in record.policy_table),
         candidates=record.candidates[:2],
         curves=tuple(curve(side, 0, 0.03, metric="loss") for side in ("baseline", "candidate")),
         excluded=record.excluded[:1],
@@ -443,8 +443,8 @@ def failed_float16() -> Recommendation:
     return replace(
         record,
         workload=replace(WORKLOAD, target=f"runs/{MARKUP.replace('/', '')}.py", model=MARKUP, optimizer=MARKUP),
-        policies=(
-            *record.policies[:2],
+        policy_table=(
+            *record.policy_table[:2],
             PolicyRow(
                 policy="mixed_float16", outcome=Outcome.NON_FINITE, note=f"loss became nan at step 12 in {MARKUP}"
             ),

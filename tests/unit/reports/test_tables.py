@@ -21,7 +21,7 @@ def test_highest_and_lowest_of_each_column_are_marked() -> None:
 
 def test_equal_values_are_not_marked() -> None:
     record = by_precision()
-    record = replace(record, policies=tuple(replace(row, accuracy=0.5) for row in record.policies))
+    record = replace(record, policy_table=tuple(replace(row, accuracy=0.5) for row in record.policy_table))
     assert {row.accuracy.mark for row in policy_lines(record)} == {""}
 
 
@@ -38,7 +38,7 @@ def test_one_reason_for_several_batches_is_told_once() -> None:
 
 def test_a_policy_that_failed_is_ruled_out_even_if_nobody_said_so() -> None:
     record = replace(
-        by_precision(), excluded=(), policies=(PolicyRow(policy="mixed_float16", outcome=Outcome.OUT_OF_MEMORY),)
+        by_precision(), excluded=(), policy_table=(PolicyRow(policy="mixed_float16", outcome=Outcome.OUT_OF_MEMORY),)
     )
     assert [(line.what, line.why) for line in ruled_out(record)] == [("mixed_float16", "out of memory")]
 
@@ -46,7 +46,7 @@ def test_a_policy_that_failed_is_ruled_out_even_if_nobody_said_so() -> None:
 def test_many_configurations_with_one_reason_are_counted() -> None:
     group = [BFLOAT16.but(steps_per_execution=n) for n in (2, 4, 8, 16)]
     record = replace(
-        by_precision(), policies=(), excluded=tuple(Excluded(configuration=c, reason="slower") for c in group)
+        by_precision(), policy_table=(), excluded=tuple(Excluded(configuration=c, reason="slower") for c in group)
     )
     assert ruled_out(record)[0].what.endswith(" and 2 more")
 
