@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Configuration", "Recommendation", "__version__", "load", "recommend"]
 
-_HOMES = {"recommend": "autotune.api", "load": "autotune.api", "Recommendation": "autotune.records", "Configuration": "autotune.records"}
+_HOMES = {
+    "recommend": "autotune.api",
+    "load": "autotune.api",
+    "Recommendation": "autotune.records",
+    "Configuration": "autotune.records",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -36,7 +36,9 @@ def recommend(
     from autotune.tuner import tune
 
     given = {**options, "budget": budget_s}
-    return tune(resolve(os.fspath(target), given, os.environ), listener, command=f"autotune.recommend({os.fspath(target)!r})")
+    return tune(
+        resolve(os.fspath(target), given, os.environ), listener, command=f"autotune.recommend({os.fspath(target)!r})"
+    )
 
 
 def load(path: str | os.PathLike[str]) -> Recommendation:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from autotune.errors import AutotuneError, BudgetError, UsageError, WorkerDied, WorkloadError
 from autotune.measure.bench import Bench, CaptureFailed
-from autotune.records import FitCall, Finding, Severity, WorkloadInfo
+from autotune.records import Finding, FitCall, Severity, WorkloadInfo
 from autotune.records.codec import from_json
 
 _LOOP_HINT = (
@@ -60,8 +60,14 @@ def capture(bench: Bench, target: str, digest: str, wanted: int | None, limit_s:
     except CaptureFailed as failed:
         raise failure(failed, target, wanted) from None
     except WorkerDied as death:
-        raise WorkloadError(f"{target} ended its process before fit: {death.message}", hint="run it by itself first", detail=death.detail) from None
-    workload = from_json(WorkloadInfo, {**event["workload"], "digest": digest, "target": target}, what="the worker's description")
+        raise WorkloadError(
+            f"{target} ended its process before fit: {death.message}",
+            hint="run it by itself first",
+            detail=death.detail,
+        ) from None
+    workload = from_json(
+        WorkloadInfo, {**event["workload"], "digest": digest, "target": target}, what="the worker's description"
+    )
     selected = event["fit_index"]
     calls = tuple(FitCall(**{**fit, "selected": fit["index"] == selected}) for fit in fits)
     workload = replace(workload, fits=calls)
@@ -78,7 +84,7 @@ def failure(failed: CaptureFailed, target: str, wanted: int | None) -> AutotuneE
     if failed.kind == "timeout":
         return BudgetError(
             f"{target} did not reach its fit within {message['limit_s']:.0f} s",
-            hint="give a larger --budget, or look whether the script waits for something; its output is in the logs of the run folder",
+            hint="give a larger --budget, or see in the run folder's logs whether the script waits for something",
         )
     if failed.kind == "framework":
         return WorkloadError(f"{target}: {message['reason']}")
@@ -87,36 +93,48 @@ def failure(failed: CaptureFailed, target: str, wanted: int | None) -> AutotuneE
         why = f" ({message['why']})" if message.get("why") else ""
         if calls and wanted:
             lines = ", ".join(f"{fit['index']}: {fit['location']}" for fit in calls)
-            return UsageError(f"--fit {wanted}: {target} calls fit {len(calls)} time{'s' if len(calls) > 1 else ''} ({lines}){why}")
+            return UsageError(
+                f"--fit {wanted}: {target} calls fit {len(calls)} time{'s' if len(calls) > 1 else ''} ({lines}){why}"
+            )
         if calls:
             return WorkloadError(f"{target} ended before its fit could be measured{why}")
         loop = "it trains in a loop of its own and " if message.get("loops") else ""
-        return WorkloadError(f"{target} never calls fit: {loop}there is nothing that can be measured{why}", hint=_LOOP_HINT)
+        return WorkloadError(
+            f"{target} never calls fit: {loop}there is nothing that can be measured{why}", hint=_LOOP_HINT
+        )
     if failed.kind == "exit":
         return WorkloadError(
-            f"{target}: {message['reason']}", hint="does it need arguments? give them behind --, as in: autotune recommend train.py -- --epochs 5",
+            f"{target}: {message['reason']}",
+            hint="does it need arguments? give them behind --, as in: autotune recommend train.py -- --epochs 5",
             detail=traceback,
-        )  # fmt: skip
+        )
     place = f" ({message['line']})" if message.get("line") else ""
     where = "inside fit" if failed.kind == "fit" else "before fit"
-    return WorkloadError(f"{target} fails {where}{place}: {message.get('reason', failed.kind)}", hint="the script must run by itself first", detail=traceback)
+    return WorkloadError(
+        f"{target} fails {where}{place}: {message.get('reason', failed.kind)}",
+        hint="the script must run by itself first",
+        detail=traceback,
+    )
 
 
 def _about_fits(workload: WorkloadInfo, sites: list[str], target: str) -> list[Finding]:
     if len(workload.fits) < 2:
         return []
     listed = "; ".join(
-        f"{fit.index}: {fit.location}" + (f", {fit.planned_steps} steps" if fit.planned_steps else "") for fit in workload.fits
+        f"{fit.index}: {fit.location}" + (f", {fit.planned_steps} steps" if fit.planned_steps else "")
+        for fit in workload.fits
     )
     selected = next(fit for fit in workload.fits if fit.selected)
     before = " Earlier ones ran for one step only." if selected.index > 1 else ""
     return [
         Finding(
-            code="several_fits", severity=Severity.INFO,
+            code="several_fits",
+            severity=Severity.INFO,
             message=f"{target} calls fit {len(workload.fits)} times ({listed}); number {selected.index} was measured.{before}",
-            line=selected.location, advice="choose another with --fit N",
+            line=selected.location,
+            advice="choose another with --fit N",
         )
-    ]  # fmt: skip
+    ]
 
 
 def _about_callbacks(workload: WorkloadInfo) -> list[Finding]:
@@ -125,8 +143,9 @@ def _about_callbacks(workload: WorkloadInfo) -> list[Finding]:
     names = ", ".join(workload.callbacks_left_out)
     return [
         Finding(
-            code="callbacks_left_out", severity=Severity.INFO,
-            message=f"left out of the trials, since they write, send or stop early: {names}", advice=None,
+            code="callbacks_left_out",
+            severity=Severity.INFO,
+            message=f"left out of the trials, since they write, send or stop early: {names}",
+            advice=None,
         )
-    ]  # fmt: skip
-
+    ]

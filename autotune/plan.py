@@ -49,7 +49,12 @@ def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -
         baseline=baseline,
         policies=policies,
         batch_sizes=batches,
-        loss_scales=(None, LossScale(initial=2.0**10), LossScale(growth_steps=200), LossScale(mode="fixed", initial=1024.0, growth_steps=None)),
+        loss_scales=(
+            None,
+            LossScale(initial=2.0**10),
+            LossScale(growth_steps=200),
+            LossScale(mode="fixed", initial=1024.0, growth_steps=None),
+        ),
         steps_per_execution=_executions(workload),
         jit_compile=(workload.jit_compile, not workload.jit_compile),
         learning_rate_rules=("1", "sqrt", "linear") if len(batches) > 1 else ("1",),
@@ -73,7 +78,11 @@ def slower_than_half(profile: HardwareProfile, policy: str) -> float | None:
 
 
 def _policies(
-    profile: HardwareProfile, settings: Settings, baseline: Configuration, excluded: list[Excluded], findings: list[Finding]
+    profile: HardwareProfile,
+    settings: Settings,
+    baseline: Configuration,
+    excluded: list[Excluded],
+    findings: list[Finding],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
     named = settings.policies
     policies = [BASELINE_POLICY]
@@ -84,7 +93,9 @@ def _policies(
             excluded.append(Excluded(configuration=point, reason="not among the policies of --policy"))
             continue
         if policy == "mixed_float16" and profile.device == "tpu" and named is None:
-            excluded.append(Excluded(configuration=point, reason="TPUs compute in bfloat16; float16 is not proposed there"))
+            excluded.append(
+                Excluded(configuration=point, reason="TPUs compute in bfloat16; float16 is not proposed there")
+            )
             continue
         policies.append(policy)
         ratio = slower_than_half(profile, policy)
@@ -94,7 +105,7 @@ def _policies(
                 Finding(
                     code="slow_dtype",
                     severity=Severity.INFO,
-                    message=f"{_DTYPES[policy]} products reach at most {ratio:.2f} of float32's speed here: {policy} gets one short trial",
+                    message=f"{_DTYPES[policy]} reaches {ratio:.2f} of float32's speed here: {policy} gets one short trial",
                     policy=policy,
                 )
             )
@@ -104,16 +115,29 @@ def _policies(
 
 
 def _batches(
-    workload: WorkloadInfo, settings: Settings, baseline: Configuration, excluded: list[Excluded], findings: list[Finding]
+    workload: WorkloadInfo,
+    settings: Settings,
+    baseline: Configuration,
+    excluded: list[Excluded],
+    findings: list[Finding],
 ) -> tuple[int | None, ...]:
     written = workload.batch_size
     fixed = workload.batch_fixed_reason
     if written is None or fixed is not None:
         reason = fixed or "its size cannot be seen"
-        findings.append(Finding(code="batch_fixed", severity=Severity.INFO, message=f"the batch stays {written or 'as it is'}: {reason}"))
+        findings.append(
+            Finding(
+                code="batch_fixed", severity=Severity.INFO, message=f"the batch stays {written or 'as it is'}: {reason}"
+            )
+        )
         if settings.batch_sizes is not None:
             findings.append(
-                Finding(code="batch_option_unused", severity=Severity.WARNING, message="--batch-size has no effect on this script", advice=reason)
+                Finding(
+                    code="batch_option_unused",
+                    severity=Severity.WARNING,
+                    message="--batch-size has no effect on this script",
+                    advice=reason,
+                )
             )
         return (written,)
     if settings.keep_batch_size:
@@ -141,5 +165,7 @@ def _executions(workload: WorkloadInfo) -> tuple[int, ...]:
     written = workload.steps_per_execution
     steps = workload.steps_per_epoch
     # Keras fails with several steps an execution under a strategy with more than one replica.
-    others = [] if workload.replicas > 1 else [n for n in _EXECUTIONS if n > written and (steps is None or 2 * n <= steps)]
+    others = (
+        [] if workload.replicas > 1 else [n for n in _EXECUTIONS if n > written and (steps is None or 2 * n <= steps)]
+    )
     return (written, *others)

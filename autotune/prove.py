@@ -55,7 +55,10 @@ def next_run(space: SearchSpace, board: Board, done: Done, options: JudgeOptions
         return None
     if (baseline.key, 0) not in done:
         return QualityRun(configuration=baseline, seed=0, why="screen")
-    same = sorted((s for s in timed if s.configuration.batch_size == baseline.batch_size), key=lambda s: -(s.relative_speed or 0.0))
+    same = sorted(
+        (s for s in timed if s.configuration.batch_size == baseline.batch_size),
+        key=lambda s: -(s.relative_speed or 0.0),
+    )
     if same and same[0].proof == "open":
         return next_pair(baseline, same[0].configuration, done, options)
     screen = _next_screen(space, board, done, options)
@@ -78,7 +81,9 @@ def ranked(board: Board, options: JudgeOptions) -> list[Standing]:
     return sorted(alive, key=_gain, reverse=True)
 
 
-def next_pair(baseline: Configuration, candidate: Configuration, done: Done, options: JudgeOptions) -> QualityRun | None:
+def next_pair(
+    baseline: Configuration, candidate: Configuration, done: Done, options: JudgeOptions
+) -> QualityRun | None:
     """The next run of a proof over paired seeds; None when all are made."""
     for seed in range(options.maximum_seeds):
         for configuration in (candidate, baseline):  # the candidate first: if it fails, the baseline's run is saved
@@ -106,7 +111,10 @@ def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOpt
         and s.relative_speed is not None
         and s.configuration.policy not in REFERENCE_POLICIES
     ]
-    best = max((_gain(s) for s in board.standings if s.seeds and s.alive and s.configuration.batch_size == written), default=1.0)
+    best = max(
+        (_gain(s) for s in board.standings if s.seeds and s.alive and s.configuration.batch_size == written),
+        default=1.0,
+    )
     rules: Sequence[str] = [rule for rule in _RULES if rule in space.learning_rate_rules]
     worse = 0
     for rung in sorted(rungs, key=lambda s: (s.configuration.batch_size or 0, s.configuration.key)):
@@ -128,7 +136,9 @@ def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOpt
     return None
 
 
-def _variants(space: SearchSpace, configuration: Configuration, rules: Sequence[str]) -> Iterator[tuple[str, Configuration]]:
+def _variants(
+    space: SearchSpace, configuration: Configuration, rules: Sequence[str]
+) -> Iterator[tuple[str, Configuration]]:
     factors = dict(zip(space.learning_rate_rules, space.learning_rate_factors(configuration.batch_size), strict=False))
     for rule in rules:
         if rule in factors:

@@ -19,7 +19,12 @@ _VALIDATION_SHARE = 0.25
 
 
 def quality_plan(
-    workload: WorkloadInfo, step_time_s: float, left_s: float, *, epochs: int | None = None, validation_batches: int | None = None
+    workload: WorkloadInfo,
+    step_time_s: float,
+    left_s: float,
+    *,
+    epochs: int | None = None,
+    validation_batches: int | None = None,
 ) -> QualityPlan:
     """Chooses the length of a quality run.
 
@@ -40,7 +45,9 @@ def quality_plan(
         batch = workload.samples_per_epoch / steps
     if steps is None:
         part = max(5, allowed_steps // _POINTS)
-        return QualityPlan(epochs=_POINTS, part_samples=part * batch, validation_steps=limit, planned_epochs=planned_epochs)
+        return QualityPlan(
+            epochs=_POINTS, part_samples=part * batch, validation_steps=limit, planned_epochs=planned_epochs
+        )
     planned = steps * planned_epochs
     pass_steps = _VALIDATION_COST * (validation_batches or 0)
     if planned + pass_steps * planned_epochs <= allowed_steps:
@@ -48,7 +55,11 @@ def quality_plan(
         if parts > 1 and steps >= 5 * parts and pass_steps < 0.2 * steps:
             # Few epochs make a coarse curve: look more often.
             return QualityPlan(
-                epochs=planned_epochs * parts, part_samples=math.ceil(steps / parts) * batch, planned_epochs=planned_epochs, planned_steps=planned, share=1.0
+                epochs=planned_epochs * parts,
+                part_samples=math.ceil(steps / parts) * batch,
+                planned_epochs=planned_epochs,
+                planned_steps=planned,
+                share=1.0,
             )
         return QualityPlan(epochs=planned_epochs, planned_epochs=planned_epochs, planned_steps=planned, share=1.0)
     points = min(max(planned_epochs, _FEWEST_POINTS), _POINTS)

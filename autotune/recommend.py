@@ -41,7 +41,9 @@ def recommend(record: RunRecord) -> Recommendation:
     leader = winner or _leader(judged, record)
     kept = winner is None
     shown = base if kept else winner
-    all_findings = findings(judged, record.workload, record.hardware, record.options, (*record.hardware.findings, *record.findings))
+    all_findings = findings(
+        judged, record.workload, record.hardware, record.options, (*record.hardware.findings, *record.findings)
+    )
     return Recommendation(
         verdict="keep_baseline" if kept else "recommended",
         headline=_headline(record, winner),
@@ -60,9 +62,13 @@ def recommend(record: RunRecord) -> Recommendation:
         hardware=record.hardware,
         software=record.hardware.software,
         workload=record.workload,
-        hardware_fingerprint=_fingerprint(record.hardware.device, record.hardware.cpu.name, record.hardware.cpu.logical_cores, record.hardware.gpus),
+        hardware_fingerprint=_fingerprint(
+            record.hardware.device, record.hardware.cpu.name, record.hardware.cpu.logical_cores, record.hardware.gpus
+        ),
         software_fingerprint=_fingerprint(record.hardware.software),
-        workload_fingerprint=_fingerprint(record.workload.digest, record.workload.layers, record.workload.batch_size, record.workload.arguments),
+        workload_fingerprint=_fingerprint(
+            record.workload.digest, record.workload.layers, record.workload.batch_size, record.workload.arguments
+        ),
         policy_table=policy_rows(judged, record),
         candidates=candidate_rows(judged, record),
         curves=curves(base, leader),
@@ -109,9 +115,14 @@ def _headline(record: RunRecord, winner: Case | None) -> str:
             return f"Keep {baseline.policy}{batch} for now: the run was interrupted before anything better was proven."
         if record.open_questions:
             return f"Keep {baseline.policy}{batch} for now: nothing better was proven within the budget."
-        return f"Keep {baseline.policy}{batch}: nothing was found that is at least {record.options.minimum_gain:g}x faster and learns as well."
+        least = f"{record.options.minimum_gain:g}x"
+        return f"Keep {baseline.policy}{batch}: nothing was found that is at least {least} faster and learns as well."
     configuration = winner.configuration
-    what = configuration.describe(baseline) if configuration.policy != baseline.policy else f"{configuration.policy}, {configuration.describe(baseline)}"
+    what = (
+        configuration.describe(baseline)
+        if configuration.policy != baseline.policy
+        else f"{configuration.policy}, {configuration.describe(baseline)}"
+    )
     if configuration.batch_size == baseline.batch_size and configuration.batch_size is not None:
         what += f", at batch {configuration.batch_size}"
     gain = winner.gain if winner.gain is not None else winner.speed
@@ -139,36 +150,34 @@ def _why(record: RunRecord, winner: Case | None, leader: Case | None) -> tuple[s
     if leader.fault is not None:
         reasons.append(f"{name}: {leader.fault}")
     elif leader.accuracy is not None and leader.accuracy.verdict != "matches":
-        reasons.append(f"{name}, the fastest that was trained: accuracy {leader.accuracy.verdict}" + (f" ({leader.accuracy.reason})" if leader.accuracy.reason else ""))
+        reasons.append(
+            f"{name}, the fastest that was trained: accuracy {leader.accuracy.verdict}"
+            + (f" ({leader.accuracy.reason})" if leader.accuracy.reason else "")
+        )
     elif leader.gain is None:
         reasons.append(f"{name}: {leader.gain_reason}")
     else:
-        reasons.append(f"{name} brings {_interval(leader.gain)}; at least {record.options.minimum_gain:g}x must be certain")
+        reasons.append(
+            f"{name} brings {_interval(leader.gain)}; at least {record.options.minimum_gain:g}x must be certain"
+        )
     return tuple(reasons)
 
 
 def _speed(base: Case | None, winner: Case | None) -> SpeedEvidence:
-    ours = speed(base.speed_trial.chunks) if base is not None and base.speed_trial is not None else None
-    baseline = {
-        "baseline_samples_per_s": None if ours is None else ours.samples_per_s.value,
-        "baseline_step_time_s": None if ours is None else ours.step_time_s.value,
-    }
+    # In the duel both sides were timed in the same minutes: its step times belong to its ratio.
+    sides = winner.duel_sides if winner is not None else None
+    base_trial = sides[0] if sides is not None else None if base is None else base.speed_trial
+    own_trial = sides[1] if sides is not None else None if winner is None else winner.speed_trial
+    ours = None if base_trial is None else speed(base_trial.chunks)
+    theirs = None if own_trial is None else speed(own_trial.chunks)
+    baseline_samples_per_s = None if ours is None else ours.samples_per_s.value
+    baseline_step_time_s = None if ours is None else ours.step_time_s.value
     if winner is None:
-        return SpeedEvidence(**baseline)
-    theirs = speed(winner.speed_trial.chunks) if winner.speed_trial is not None else None
+        return SpeedEvidence(baseline_samples_per_s=baseline_samples_per_s, baseline_step_time_s=baseline_step_time_s)
     ratio, gain = winner.speed, winner.gain
-    duels = [m for m in winner.trials if m.purpose == "duel"]
-    if winner.duel is not None and duels:
-        # In the duel both sides were timed in the same minutes: its step time belongs to its ratio.
-        duelled = speed(duels[-1].chunks)
-        if duelled is not None and ours is not None and winner.duel is not None:
-            theirs = duelled
-            baseline["baseline_samples_per_s"] = duelled.samples_per_s.value / winner.duel.value
-            per_step = (base.speed_trial.chunks[-1].samples / base.speed_trial.chunks[-1].steps) if base and base.speed_trial else None
-            if per_step:
-                baseline["baseline_step_time_s"] = per_step / baseline["baseline_samples_per_s"]
     return SpeedEvidence(
-        **baseline,
+        baseline_samples_per_s=baseline_samples_per_s,
+        baseline_step_time_s=baseline_step_time_s,
         samples_per_s=None if theirs is None else theirs.samples_per_s.value,
         step_time_s=None if theirs is None else theirs.step_time_s.value,
         speedup=None if ratio is None else ratio.value,
@@ -186,9 +195,12 @@ def _accuracy(winner: Case | None, workload: WorkloadInfo) -> AccuracyEvidence:
     if winner is not None and winner.accuracy is not None:
         return winner.accuracy
     return AccuracyEvidence(
-        metric=workload.metric, direction=workload.metric_direction, source=workload.metric_source, verdict="inconclusive",
+        metric=workload.metric,
+        direction=workload.metric_direction,
+        source=workload.metric_source,
+        verdict="inconclusive",
         reason="the baseline is kept: there is nothing to compare",
-    )  # fmt: skip
+    )
 
 
 def _cost(record: RunRecord, base: Case | None, winner: Case | None) -> CostEvidence:
@@ -199,14 +211,22 @@ def _cost(record: RunRecord, base: Case | None, winner: Case | None) -> CostEvid
         return CostEvidence(tuning_s=record.tuning_s, planned_epochs=workload.epochs)
     baseline_run_s = planned / ours.samples_per_s.value
     if winner is None or winner.speed is None:
-        return CostEvidence(tuning_s=record.tuning_s, planned_epochs=workload.epochs, baseline_run_s=baseline_run_s, run_s=baseline_run_s)
+        return CostEvidence(
+            tuning_s=record.tuning_s,
+            planned_epochs=workload.epochs,
+            baseline_run_s=baseline_run_s,
+            run_s=baseline_run_s,
+        )
     # The planned epochs at the new speed: both sides train on the same samples.
     run_s = baseline_run_s / winner.speed.value
     saved_an_epoch = (baseline_run_s - run_s) / workload.epochs
     return CostEvidence(
-        tuning_s=record.tuning_s, planned_epochs=workload.epochs, baseline_run_s=baseline_run_s, run_s=run_s,
+        tuning_s=record.tuning_s,
+        planned_epochs=workload.epochs,
+        baseline_run_s=baseline_run_s,
+        run_s=run_s,
         break_even_epochs=record.tuning_s / saved_an_epoch if saved_an_epoch > 0 else None,
-    )  # fmt: skip
+    )
 
 
 def _fingerprint(*parts: Any) -> str:

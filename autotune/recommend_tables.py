@@ -24,7 +24,9 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
         values = finals(case, record)
         if not values:  # accuracy belongs to the policy: runs of it with other knobs at this batch tell it as well
             values = [v for other in judged if same_arithmetic(other, case) for v in finals(other, record)]
-        evidence = case.accuracy or next((o.accuracy for o in judged if same_arithmetic(o, case) and o.accuracy is not None), None)
+        evidence = case.accuracy or next(
+            (o.accuracy for o in judged if same_arithmetic(o, case) and o.accuracy is not None), None
+        )
         rows.append(
             PolicyRow(
                 policy=case.configuration.policy,
@@ -34,7 +36,8 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
                 run_s=None if found is None or planned is None else planned / found.samples_per_s.value,
                 accuracy=float(np.mean(values)) if values else None,
                 accuracy_verdict=None if evidence is None else evidence.verdict,
-                note=case.fault or ("a yardstick, never recommended" if case.configuration.policy in REFERENCE_POLICIES else None),
+                note=case.fault
+                or ("a yardstick, never recommended" if case.configuration.policy in REFERENCE_POLICIES else None),
             )
         )
     return tuple(rows)
@@ -44,8 +47,12 @@ def same_arithmetic(other: Case, case: Case) -> bool:
     """Whether two configurations differ in nothing that changes what is computed."""
     a, b = other.configuration, case.configuration
     return (a.policy, a.batch_size, a.loss_scale, a.learning_rate_factor, a.float32_layers) == (
-        b.policy, b.batch_size, b.loss_scale, b.learning_rate_factor, b.float32_layers,
-    )  # fmt: skip
+        b.policy,
+        b.batch_size,
+        b.loss_scale,
+        b.learning_rate_factor,
+        b.float32_layers,
+    )
 
 
 def candidate_rows(judged: Sequence[Case], record: RunRecord) -> tuple[CandidateRow, ...]:
@@ -78,7 +85,11 @@ def trial_rows(judged: Sequence[Case], record: RunRecord) -> tuple[TrialRow, ...
 
 def curves(base: Case | None, other: Case | None) -> tuple[Curve, ...]:
     """Learning curves of the baseline and of the configuration that is shown beside it."""
-    found = [Curve(side="baseline", seed=seed, points=m.curve) for seed, m in (base.quality if base else {}).items() if m.curve]
+    found = [
+        Curve(side="baseline", seed=seed, points=m.curve)
+        for seed, m in (base.quality if base else {}).items()
+        if m.curve
+    ]
     if other is not None and other is not base:
         found += [Curve(side="candidate", seed=seed, points=m.curve) for seed, m in other.quality.items() if m.curve]
     return tuple(found)
@@ -102,14 +113,20 @@ def _lost(case: Case, record: RunRecord, winner: Case | None) -> str:
         return "no faster here" if case.relative.value > 0.96 else f"{1 / case.relative.value:.1f}x slower here"
     if case.accuracy is not None and case.accuracy.verdict == "worse":
         shown = case.accuracy
-        figures = "" if shown.candidate is None or shown.baseline is None else f": {shown.metric} {shown.candidate:.4g} against {shown.baseline:.4g}"
+        figures = (
+            ""
+            if shown.candidate is None or shown.baseline is None
+            else f": {shown.metric} {shown.candidate:.4g} against {shown.baseline:.4g}"
+        )
         return f"{pace}, but it learns worse{figures}"
     if case.gain is not None and case.gain.value < 1.0:
         return f"{pace}, but {1 / case.gain.value:.1f}x longer to the same quality"
     if case.gain is None and case.gain_reason is not None:
         return f"{pace}, but {case.gain_reason}"
     if case.gain is not None and (winner is None or winner.gain is None or case.gain.value < winner.gain.value):
-        return f"{case.gain.value:.2f}x sooner to the same quality" + (", less than the recommended one" if winner is not None else "")
+        return f"{case.gain.value:.2f}x sooner to the same quality" + (
+            ", less than the recommended one" if winner is not None else ""
+        )
     if case.accuracy is not None and case.accuracy.verdict == "inconclusive":
         return f"{pace}; its accuracy was not settled"
     return f"{pace}; not pursued" if pace else "not pursued"
@@ -122,7 +139,9 @@ def finals(case: Case, record: RunRecord) -> list[float]:
 
 def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRecord) -> TrialRow:
     found = speed(measurement.chunks)
-    relative = relative_speed(base.chunks, measurement.chunks) if base is not None and measurement.purpose == "speed" else None
+    relative = (
+        relative_speed(base.chunks, measurement.chunks) if base is not None and measurement.purpose == "speed" else None
+    )
     return TrialRow(
         number=measurement.number,
         purpose=measurement.purpose,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, WorkloadError
 from autotune.judge.board import board as make_board
-from autotune.judge.speed import enough, hopeless
+from autotune.judge.speed import enough, hopeless, paired_ratio
 from autotune.measure.bench import Bench, QualityPlan
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
 from autotune.prove import QualityRun, next_run, ranked
@@ -30,6 +30,8 @@ from autotune.strategies.protocol import Strategy
 
 _CHUNK_S = 0.15
 _LEAST_CHUNKS = 4
+_FEWEST_PAIRS, _MOST_PAIRS = 12, 40
+_DUEL_HALF_WIDTH = 0.015
 
 
 class Search:
@@ -51,8 +53,19 @@ class Search:
     """
 
     def __init__(
-        self, *, bench: Bench, plan: Plan, strategy: Strategy, workload: WorkloadInfo, options: JudgeOptions, folder: RunFolder,
-        study: Study, budget: Budget, listener: Listener, recalled: Sequence[Measurement] = (), epochs: int | None = None,
+        self,
+        *,
+        bench: Bench,
+        plan: Plan,
+        strategy: Strategy,
+        workload: WorkloadInfo,
+        options: JudgeOptions,
+        folder: RunFolder,
+        study: Study,
+        budget: Budget,
+        listener: Listener,
+        recalled: Sequence[Measurement] = (),
+        epochs: int | None = None,
         validation_batches: int | None = None,
     ) -> None:
         self._bench = bench
@@ -108,7 +121,11 @@ class Search:
                 self._listener(StageStarted(stage="prove", detail="accuracy against float32 over paired seeds"))
                 proving = True
             if not self._budget.affords("quality", self._quality_cost_s()):
-                self._leave_open(f"{run.configuration.describe(self.baseline)} was not proven over enough seeds", "quality", self._quality_cost_s())
+                self._leave_open(
+                    f"{run.configuration.describe(self.baseline)} was not proven over enough seeds",
+                    "quality",
+                    self._quality_cost_s(),
+                )
                 break
             self._train(run)
             self._tell_best()
@@ -124,7 +141,9 @@ class Search:
             return
         if any(m.purpose == "duel" and m.configuration == leader for m in self.measurements):
             return
-        self._listener(StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation"))
+        self._listener(
+            StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation")
+        )
         self._listener(TrialStarted(purpose="duel", configuration=leader))
         deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, 20.0))
 
@@ -168,7 +187,11 @@ class Search:
         standing = self.board().of(configuration)
         speed = None if standing is None else standing.relative_speed
         self._study.tell(
-            number, speed, kept.outcome, {"seed": 0, "key": configuration.key, "reason": kept.reason or ""}, infeasible=kept.outcome is not Outcome.OK
+            number,
+            speed,
+            kept.outcome,
+            {"seed": 0, "key": configuration.key, "reason": kept.reason or ""},
+            infeasible=kept.outcome is not Outcome.OK,
         )
         return kept
 
@@ -187,7 +210,11 @@ class Search:
             self._listener(TrialProgress(share=min(1.0, points / plan.epochs)))
 
         measurement = self._bench.quality(
-            run.configuration, run.seed, plan, on_point=on_point, capture_limit_s=max(5.0, self._budget.left_s),
+            run.configuration,
+            run.seed,
+            plan,
+            on_point=on_point,
+            capture_limit_s=max(5.0, self._budget.left_s),
         )
         self._budget.spent("quality", self._budget.elapsed_s - started)
         kept = self._keep(measurement)
@@ -198,7 +225,10 @@ class Search:
     def _length(self) -> QualityPlan:
         if self._quality_plan is None:
             self._quality_plan = quality_plan(
-                self._workload, self._baseline_step_time_s(), self._budget.search_left_s, epochs=self._epochs,
+                self._workload,
+                self._baseline_step_time_s(),
+                self._budget.search_left_s,
+                epochs=self._epochs,
                 validation_batches=self._validation_batches,
             )
         return self._quality_plan
@@ -230,12 +260,10 @@ class Search:
 
     def _duel_settled(self, ours: list[Chunk], theirs: list[Chunk]) -> bool:
         pairs = min(len(ours), len(theirs))
-        if pairs < 12:
+        if pairs < _FEWEST_PAIRS:
             return False
-        from autotune.judge.speed import paired_ratio
-
-        ratio = paired_ratio(ours[:pairs], theirs[:pairs])
-        return pairs >= 40 or (ratio.high - ratio.low) / ratio.value < 0.03
+        half = ratio.half_log if (ratio := paired_ratio(ours[:pairs], theirs[:pairs])) is not None else None
+        return pairs >= _MOST_PAIRS or (half is not None and half < _DUEL_HALF_WIDTH)
 
     def _done(self) -> set[tuple[str, int]]:
         return {(m.configuration.key, m.seed) for m in self.measurements if m.purpose == "quality"}
@@ -252,7 +280,9 @@ class Search:
         kept = self._number(replace(measurement, started_s=self._budget.elapsed_s - (measurement.wall_s or 0.0)))
         self._folder.append(kept)
         standing = self.board().of(kept.configuration)
-        self._listener(TrialEnded(measurement=kept, relative_speed=None if standing is None else standing.relative_speed))
+        self._listener(
+            TrialEnded(measurement=kept, relative_speed=None if standing is None else standing.relative_speed)
+        )
         return kept
 
     def _number(self, measurement: Measurement) -> Measurement:
@@ -273,7 +303,8 @@ class Search:
         if best is None:
             return
         state = "proven" if best.proof == "matches" else f"{best.seeds} of {self._options.minimum_seeds} seeds"
-        text = f"{best.configuration.describe(self.baseline)}, {best.time_to_quality or 0:.2f}x sooner to the same quality ({state})"
+        name = best.configuration.describe(self.baseline)
+        text = f"{name}, {best.time_to_quality or 0:.2f}x sooner to the same quality ({state})"
         if text != self._best:
             self._best = text
             self._listener(BestChanged(text=text))
@@ -291,5 +322,11 @@ def baseline_failure(measurement: Measurement, target: str) -> WorkloadError | B
     if measurement.outcome is Outcome.TIMEOUT:
         return BudgetError(f"the baseline of {target} was not measured: {reason}", hint="give a larger --budget")
     if measurement.outcome is Outcome.NO_UPDATES:
-        return WorkloadError(f"{target} trains nothing at float32: {reason}", hint="is the model frozen, or the learning rate 0?")
-    return WorkloadError(f"{target} fails at float32, as written: {reason}", hint="the script must train by itself first", detail=measurement.traceback or "")
+        return WorkloadError(
+            f"{target} trains nothing at float32: {reason}", hint="is the model frozen, or the learning rate 0?"
+        )
+    return WorkloadError(
+        f"{target} fails at float32, as written: {reason}",
+        hint="the script must train by itself first",
+        detail=measurement.traceback or "",
+    )

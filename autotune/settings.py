@@ -188,11 +188,20 @@ def tolerance(text: str | float) -> tuple[float, bool]:
 
 
 _PARSERS: dict[str, Any] = {"budget": duration_s, "memory_limit": size_bytes, "batch_size": batch_sizes}
-_NAMES = {"budget": "budget_s", "memory_limit": "memory_limit_bytes", "batch_size": "batch_sizes", "policy": "policies", "format": "output_format"}
+_NAMES = {
+    "budget": "budget_s",
+    "memory_limit": "memory_limit_bytes",
+    "batch_size": "batch_sizes",
+    "policy": "policies",
+    "format": "output_format",
+}
 
 
 def resolve(
-    target: str | Path, options: Mapping[str, Any] | None = None, environment: Mapping[str, str] | None = None, cwd: Path | None = None
+    target: str | Path,
+    options: Mapping[str, Any] | None = None,
+    environment: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
 ) -> Settings:
     """Settings of a run.
 
@@ -249,11 +258,15 @@ def check_target(target: Path, cwd: Path) -> Path:
         line = getattr(error, "lineno", None)
         text = (getattr(error, "text", None) or "").rstrip()
         reason = getattr(error, "msg", str(error))
-        raise WorkloadError(f"{target}:{line}: syntax error: {reason}", hint="the script must run by itself first", detail=text) from None
+        raise WorkloadError(
+            f"{target}:{line}: syntax error: {reason}", hint="the script must run by itself first", detail=text
+        ) from None
     return path
 
 
-def _sources(path: Path, options: Mapping[str, Any], environment: Mapping[str, str]) -> list[tuple[str, Mapping[str, Any]]]:
+def _sources(
+    path: Path, options: Mapping[str, Any], environment: Mapping[str, str]
+) -> list[tuple[str, Mapping[str, Any]]]:
     variables = {
         name.removeprefix(PREFIX).lower(): value
         for name, value in environment.items()
@@ -263,7 +276,10 @@ def _sources(path: Path, options: Mapping[str, Any], environment: Mapping[str, s
     return [
         (f"[tool.autotune] in {file}", table),
         ("environment", variables),
-        ("option", {name: value for name, value in options.items() if value is not None and value != () and value != []}),
+        (
+            "option",
+            {name: value for name, value in options.items() if value is not None and value != () and value != []},
+        ),
     ]
 
 
@@ -280,7 +296,9 @@ def _project_table(path: Path) -> tuple[str, Mapping[str, Any]]:
 
 
 def _parsed(name: str, value: Any, source: str) -> dict[str, Any]:
-    label = {"environment": f"{PREFIX}{name.upper()}", "option": f"--{name.replace('_', '-')}"}.get(source, f"{name} ({source})")
+    label = {"environment": f"{PREFIX}{name.upper()}", "option": f"--{name.replace('_', '-')}"}.get(
+        source, f"{name} ({source})"
+    )
     try:
         if name == "tolerance":
             margin, absolute = tolerance(value)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autotune.budget import Budget
-from autotune.capture import Captured, capture
+from autotune.capture import capture
 from autotune.errors import HardwareError
 from autotune.measure.bench import Bench
 from autotune.measure.launcher import Launcher, LocalLauncher
@@ -22,7 +22,7 @@ from autotune.probe.ceilings import ceilings_from
 from autotune.probe.profile import probe
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import recommend
-from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Measurement, Recommendation, RunRecord, Severity
+from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
@@ -34,7 +34,11 @@ LauncherFactory = Callable[[Path, HardwareProfile, int | None], Launcher]
 
 
 def tune(
-    settings: Settings, listener: Listener = ignore, *, launcher: LauncherFactory | None = None, command: str | None = None
+    settings: Settings,
+    listener: Listener = ignore,
+    *,
+    launcher: LauncherFactory | None = None,
+    command: str | None = None,
 ) -> Recommendation:
     """Measures and recommends.
 
@@ -62,11 +66,18 @@ def tune(
         workers = (launcher or local_launcher)(folder.logs, profile, settings.memory_limit_bytes)
         script = settings.target.resolve()
         spec = WorkerSpec(
-            script=str(script), target=str(settings.target), arguments=settings.arguments, cwd=os.getcwd(), log_path="", metric=settings.metric or "",
+            script=str(script),
+            target=str(settings.target),
+            arguments=settings.arguments,
+            cwd=os.getcwd(),
+            log_path="",
+            metric=settings.metric or "",
         )
         bench = Bench(workers, spec, str(folder.logs))
         try:
-            return _tune(settings, listener, budget, folder, profile, bench, started_at, command or shlex.join(sys.argv))
+            return _tune(
+                settings, listener, budget, folder, profile, bench, started_at, command or shlex.join(sys.argv)
+            )
         finally:
             bench.close()
             workers.close()
@@ -80,7 +91,13 @@ def local_launcher(logs: Path, profile: HardwareProfile, memory_limit_bytes: int
 
 
 def _tune(
-    settings: Settings, listener: Listener, budget: Budget, folder: RunFolder, profile: HardwareProfile, bench: Bench, started_at: str,
+    settings: Settings,
+    listener: Listener,
+    budget: Budget,
+    folder: RunFolder,
+    profile: HardwareProfile,
+    bench: Bench,
+    started_at: str,
     command: str,
 ) -> Recommendation:
     listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
@@ -89,14 +106,25 @@ def _tune(
     workload = captured.workload
     if settings.epochs is not None:
         workload = replace(workload, epochs=settings.epochs)
-    profile = replace(profile, ceilings=ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20))))
+    profile = replace(
+        profile, ceilings=ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20)))
+    )
     listener(StageStarted(stage="plan", detail="what is worth trying"))
     plan = make_plan(profile, workload, settings)
     strategy = create(settings.strategy, seed=settings.seed)
     recalled = folder.measurements() if settings.resume is not None else []
     search = Search(
-        bench=bench, plan=plan, strategy=strategy, workload=workload, options=settings.judge_options(), folder=folder,
-        study=Study(folder.path), budget=budget, listener=listener, recalled=recalled, epochs=settings.epochs,
+        bench=bench,
+        plan=plan,
+        strategy=strategy,
+        workload=workload,
+        options=settings.judge_options(),
+        folder=folder,
+        study=Study(folder.path),
+        budget=budget,
+        listener=listener,
+        recalled=recalled,
+        epochs=settings.epochs,
         validation_batches=captured.validation_batches,
     )
     interrupted = False

@@ -30,10 +30,10 @@ class Ladder:
             point = baseline.but(policy=policy)
             if board.of(point) is None:
                 return point
-        policy = _best_policy(plan, board)
-        if policy is None:
+        fastest = _best_policy(plan, board)
+        if fastest is None:
             return None
-        best = baseline.but(policy=policy)
+        best = baseline.but(policy=fastest)
         for field, values in (
             ("tf32", plan.space.tf32),
             ("steps_per_execution", plan.space.steps_per_execution),
@@ -53,16 +53,21 @@ def _best_policy(plan: Plan, board: Board) -> str | None:
             continue
         standing = board.of(board.baseline.but(policy=policy))
         disproved = any(
-            s.configuration.policy == policy and s.configuration.batch_size == board.baseline.batch_size
-            and s.proof in ("worse", "failed", "inconclusive") and s.seeds > 0
-            for s in board.standings if s.configuration != board.baseline
-        )  # fmt: skip
+            s.configuration.policy == policy
+            and s.configuration.batch_size == board.baseline.batch_size
+            and s.proof in ("worse", "failed", "inconclusive")
+            and s.seeds > 0
+            for s in board.standings
+            if s.configuration != board.baseline
+        )
         if standing is not None and (policy == board.baseline.policy or (standing.alive and not disproved)):
             alive.append((1.0 if policy == board.baseline.policy else standing.relative_speed or 0.0, policy))
     return max(alive)[1] if alive else None
 
 
-def _climb(best: Configuration, field: str, values: tuple[object, ...], board: Board) -> tuple[Configuration | None, Configuration]:
+def _climb(
+    best: Configuration, field: str, values: tuple[object, ...], board: Board
+) -> tuple[Configuration | None, Configuration]:
     """Tries the values of one setting on the best so far: the next to time, or the best once all that matter are timed."""
     chosen, speed = best, _speed(board.of(best), best == board.baseline)
     previous = speed

@@ -39,15 +39,26 @@ class Tpe:
         if not untried or len(board.standings) > self._trials:
             return None
         fields = _fields(list(points.values()))
-        space = {name: optuna.distributions.CategoricalDistribution(tuple(range(len(values)))) for name, values in fields.items()}
+        space = {
+            name: optuna.distributions.CategoricalDistribution(tuple(range(len(values))))
+            for name, values in fields.items()
+        }
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", category=optuna.exceptions.ExperimentalWarning)
-            sampler = optuna.samplers.TPESampler(seed=self._seed + len(board.standings), multivariate=True, n_startup_trials=5)
+            sampler = optuna.samplers.TPESampler(
+                seed=self._seed + len(board.standings), multivariate=True, n_startup_trials=5
+            )
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for standing in board.standings:
-            parameters = {name: values.index(getattr(standing.configuration, name)) for name, values in fields.items() if getattr(standing.configuration, name) in values}
+            parameters = {
+                name: values.index(getattr(standing.configuration, name))
+                for name, values in fields.items()
+                if getattr(standing.configuration, name) in values
+            }
             if len(parameters) == len(space):
-                study.add_trial(optuna.trial.create_trial(params=parameters, distributions=space, value=_value(standing)))
+                study.add_trial(
+                    optuna.trial.create_trial(params=parameters, distributions=space, value=_value(standing))
+                )
         for _ in range(_DRAWS):
             trial = study.ask(space)
             drawn = {name: values[trial.params[name]] for name, values in fields.items()}

@@ -27,7 +27,10 @@ def make_app() -> typer.Typer:
 
 
 def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version.", callback=lambda value: _version(value), is_eager=True)] = False,
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Print the version.", callback=lambda value: _version(value), is_eager=True),
+    ] = False,
 ) -> None:
     """Find the fastest numerically stable way to run a Keras training on this machine, with evidence."""
 

@@ -27,25 +27,45 @@ class OutputFormat(StrEnum):
 
 
 def recommend_command(
-    target: Annotated[str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")],
-    arguments: Annotated[list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")] = None,
-    budget: Annotated[str | None, typer.Option(help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled. [10m]")] = None,
+    target: Annotated[
+        str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")
+    ],
+    arguments: Annotated[
+        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")
+    ] = None,
+    budget: Annotated[
+        str | None, typer.Option(help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled. [10m]")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder. [autotune-runs/<script>-<time>]")] = None,
-    policy: Annotated[list[str] | None, typer.Option(help="Policy to measure, whatever its speed; may be given several times.")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Policy to measure, whatever its speed; may be given several times.")
+    ] = None,
     batch_size: Annotated[str | None, typer.Option(help="Batches to try: 32:1024 (doublings) or 32,48,64.")] = None,
     keep_batch_size: Annotated[bool, typer.Option("--keep-batch-size", help="Leave the batch as written.")] = False,
     metric: Annotated[str | None, typer.Option(help="Metric to judge by. [found in the script]")] = None,
-    tolerance: Annotated[str | None, typer.Option(help="How much worse the metric may be: 1%, 0.01 or abs:0.005. [1%]")] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(help="How much worse the metric may be: 1%, 0.01 or abs:0.005. [1%]")
+    ] = None,
     seeds: Annotated[int | None, typer.Option(help="Most paired seeds. [8]")] = None,
-    strategy: Annotated[str | None, typer.Option(help="Search strategy: ladder, tpe, random, exhaustive. [ladder]")] = None,
+    strategy: Annotated[
+        str | None, typer.Option(help="Search strategy: ladder, tpe, random, exhaustive. [ladder]")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="Planned epochs. [the script's own]")] = None,
-    fit: Annotated[int | None, typer.Option(help="Which fit call of the script to measure, from 1. [the longest]")] = None,
+    fit: Annotated[
+        int | None, typer.Option(help="Which fit call of the script to measure, from 1. [the longest]")
+    ] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Peak memory not to be passed: 8GiB.")] = None,
     reference: Annotated[str | None, typer.Option(help="Measure float64 too, as a yardstick.")] = None,
-    require_gain: Annotated[bool, typer.Option("--require-gain", help="Exit with 3 when the baseline is kept.")] = False,
+    require_gain: Annotated[
+        bool, typer.Option("--require-gain", help="Exit with 3 when the baseline is kept.")
+    ] = False,
     resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run's folder.")] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Start over in --out, even if it holds an earlier run.")] = False,
-    output_format: Annotated[OutputFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")] = None,
+    fresh: Annotated[
+        bool, typer.Option("--fresh", help="Start over in --out, even if it holds an earlier run.")
+    ] = False,
+    output_format: Annotated[
+        OutputFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but the answer.")] = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Plain lines instead of a live view.")] = False,
 ) -> int:
@@ -53,12 +73,26 @@ def recommend_command(
     from autotune.settings import resolve
 
     options: dict[str, Any] = {
-        "arguments": arguments or None, "budget": budget, "out": out, "policy": policy, "batch_size": batch_size,
-        "keep_batch_size": keep_batch_size or None, "metric": metric, "tolerance": tolerance, "seeds": seeds, "strategy": strategy,
-        "epochs": epochs, "fit": fit, "memory_limit": memory_limit, "reference": reference, "require_gain": require_gain or None,
-        "resume": resume, "fresh": fresh or None, "format": None if output_format is None else str(output_format),
+        "arguments": arguments or None,
+        "budget": budget,
+        "out": out,
+        "policy": policy,
+        "batch_size": batch_size,
+        "keep_batch_size": keep_batch_size or None,
+        "metric": metric,
+        "tolerance": tolerance,
+        "seeds": seeds,
+        "strategy": strategy,
+        "epochs": epochs,
+        "fit": fit,
+        "memory_limit": memory_limit,
+        "reference": reference,
+        "require_gain": require_gain or None,
+        "resume": resume,
+        "fresh": fresh or None,
+        "format": None if output_format is None else str(output_format),
         "verbosity": -1 if quiet else 1 if verbose else None,
-    }  # fmt: skip
+    }
     settings = resolve(target, options, os.environ)
     return recommend(settings, "autotune " + shlex.join(sys.argv[1:]))
 

@@ -20,9 +20,13 @@ class OutputFormat(StrEnum):
 
 def report_command(
     run: Annotated[Path, typer.Argument(help="Folder of a run.", metavar="RUN")],
-    output_format: Annotated[OutputFormat, typer.Option("--format", help="html, markdown, json or terminal.")] = OutputFormat.TERMINAL,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--format", help="html, markdown, json or terminal.")
+    ] = OutputFormat.TERMINAL,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write. [standard output]")] = None,
-    brief: Annotated[bool, typer.Option("--brief", help="Markdown for a comment: the answer and its proofs only.")] = False,
+    brief: Annotated[
+        bool, typer.Option("--brief", help="Markdown for a comment: the answer and its proofs only.")
+    ] = False,
 ) -> None:
     """Compute a stored run's answer again from its raw measurements, and render it."""
     from autotune.errors import UsageError

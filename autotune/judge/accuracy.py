@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import stats
@@ -52,7 +53,9 @@ def look_alpha(count: int, options: JudgeOptions) -> float:
     return ALPHA * (1.0 - _FIRST_SHARE) / (looks - 1)
 
 
-def compare(differences: Sequence[float], margin: float, options: JudgeOptions, *, independent: int | None = None) -> Comparison:
+def compare(
+    differences: Sequence[float], margin: float, options: JudgeOptions, *, independent: int | None = None
+) -> Comparison:
     """Compares paired differences with a margin.
 
     Args:
@@ -73,7 +76,9 @@ def compare(differences: Sequence[float], margin: float, options: JudgeOptions, 
     half = float(stats.t.ppf(1.0 - alpha, count - 1)) * error
     low, high = mean - half, mean + half
     verdict: AccuracyVerdictName | None = None
-    if low > -margin and spread <= margin:  # a spread beyond the margin says that single runs differ by more than is asked about
+    if (
+        low > -margin and spread <= margin
+    ):  # a spread beyond the margin says that single runs differ by more than is asked about
         verdict = "matches"
     elif high < -margin:
         verdict = "worse"
@@ -94,7 +99,10 @@ def margin_of(baseline: Sequence[float], options: JudgeOptions) -> float:
 
 
 def accuracy(
-    baseline: Mapping[int, Measurement], candidate: Mapping[int, Measurement], workload: WorkloadInfo, options: JudgeOptions
+    baseline: Mapping[int, Measurement],
+    candidate: Mapping[int, Measurement],
+    workload: WorkloadInfo,
+    options: JudgeOptions,
 ) -> AccuracyEvidence:
     """Verdict over paired seeds.
 
@@ -109,7 +117,12 @@ def accuracy(
     seeds = sorted(set(baseline) & set(candidate))
     ours = [quality(baseline[s], metric) for s in seeds]
     theirs = [quality(candidate[s], metric) for s in seeds]
-    known = {"metric": metric, "direction": direction, "source": workload.metric_source, "seeds": len(seeds)}
+    known: dict[str, Any] = {
+        "metric": metric,
+        "direction": direction,
+        "source": workload.metric_source,
+        "seeds": len(seeds),
+    }
     all_ours = [q for m in baseline.values() if (q := quality(m, metric)) is not None]
     spread = float(np.std(all_ours, ddof=1)) if len(all_ours) > 1 else None
     if not seeds or any(value is None for value in ours):
@@ -118,16 +131,21 @@ def accuracy(
     margin = margin_of(base, options)
     shares = [m.share_of_plan for m in candidate.values() if m.share_of_plan is not None]
     seen = min((m.curve[-1].samples for m in candidate.values() if m.curve), default=None)
-    common = {
-        **known, "baseline": float(np.mean(base)), "baseline_spread": spread, "margin": margin,
-        "samples_seen": None if seen is None else round(seen), "share_of_plan": min(shares, default=None),
-        "independent_seeds": independent_seeds([baseline[s] for s in seeds]), "paired": paired([(baseline[s], candidate[s]) for s in seeds]),
-    }  # fmt: skip
+    independent = independent_seeds([baseline[s] for s in seeds])
+    common: dict[str, Any] = {
+        **known,
+        "baseline": float(np.mean(base)),
+        "baseline_spread": spread,
+        "margin": margin,
+        "samples_seen": None if seen is None else round(seen),
+        "share_of_plan": min(shares, default=None),
+        "independent_seeds": independent,
+        "paired": paired([(baseline[s], candidate[s]) for s in seeds]),
+    }
     if any(value is None for value in theirs) or any(candidate[s].outcome is not Outcome.OK for s in seeds):
         return AccuracyEvidence(**common, verdict="worse", reason=f"{metric} is not finite in a run of the candidate")
     other = [value for value in theirs if value is not None]
     differences = [sign * (b - a) for a, b in zip(base, other, strict=True)]
-    independent = int(common["independent_seeds"])
     result = compare(differences, margin, options, independent=independent)
     reason = None
     if independent < len(seeds):
@@ -137,9 +155,15 @@ def accuracy(
     elif result.verdict == "inconclusive":
         reason = f"the spread over {len(seeds)} seeds is too large for this margin"
     return AccuracyEvidence(
-        **common, candidate=float(np.mean(other)), difference=result.mean, difference_low=result.low, difference_high=result.high,
-        detectable=result.detectable, verdict=result.verdict or "inconclusive", reason=reason,
-    )  # fmt: skip
+        **common,
+        candidate=float(np.mean(other)),
+        difference=result.mean,
+        difference_low=result.low,
+        difference_high=result.high,
+        detectable=result.detectable,
+        verdict=result.verdict or "inconclusive",
+        reason=reason,
+    )
 
 
 def is_open(evidence: AccuracyEvidence, options: JudgeOptions) -> bool:
@@ -149,14 +173,18 @@ def is_open(evidence: AccuracyEvidence, options: JudgeOptions) -> bool:
 
 def independent_seeds(runs: Sequence[Measurement]) -> int:
     """Runs that differ: equal initial weights and an equal curve are one run, however many seeds made it."""
-    keys = {(m.weights_hash, tuple(tuple(sorted((k, v) for k, v in p.values.items() if v is not None)) for p in m.curve)) for m in runs}
+    keys = {
+        (m.weights_hash, tuple(tuple(sorted((k, v) for k, v in p.values.items() if v is not None)) for p in m.curve))
+        for m in runs
+    }
     return len(keys)
 
 
 def paired(pairs: Sequence[tuple[Measurement, Measurement]]) -> bool | None:
     """Whether both sides of each pair began with the same weights and saw the same batches; None when that is not known."""
     known = [
-        a.weights_hash == b.weights_hash and (a.data_hash == b.data_hash or a.configuration.batch_size != b.configuration.batch_size)
+        a.weights_hash == b.weights_hash
+        and (a.data_hash == b.data_hash or a.configuration.batch_size != b.configuration.batch_size)
         for a, b in pairs
         if a.weights_hash and b.weights_hash and a.data_hash and b.data_hash
     ]

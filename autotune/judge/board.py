@@ -10,7 +10,17 @@ from autotune.judge.interval import Interval
 from autotune.judge.quality import time_to_quality
 from autotune.judge.speed import duel_ratio, relative_speed
 from autotune.judge.stability import fault
-from autotune.records import AccuracyEvidence, Board, Configuration, JudgeOptions, Measurement, Outcome, Proof, Standing, WorkloadInfo
+from autotune.records import (
+    AccuracyEvidence,
+    Board,
+    Configuration,
+    JudgeOptions,
+    Measurement,
+    Outcome,
+    Proof,
+    Standing,
+    WorkloadInfo,
+)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,6 +33,7 @@ class Case:
         speed_trial: The trial that tells its speed: its own, or one that differs in the learning rate only.
         relative: Samples a second against the baseline from separate trials; None when not timed.
         duel: The same from chunks in alternation; None without a duel.
+        duel_sides: The baseline's and its own trial of that duel; None without.
         quality: Its quality runs by seed.
         accuracy: Verdict on its accuracy; None where there is no paired run.
         gain: Time-to-quality gain.
@@ -36,6 +47,7 @@ class Case:
     speed_trial: Measurement | None
     relative: Interval | None
     duel: Interval | None
+    duel_sides: tuple[Measurement, Measurement] | None
     quality: Mapping[int, Measurement]
     accuracy: AccuracyEvidence | None
     gain: Interval | None
@@ -60,16 +72,23 @@ class Case:
         return max((m.peak_memory_bytes for m in self.trials if m.peak_memory_bytes is not None), default=None)
 
 
-def cases(baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]) -> list[Case]:
+def cases(
+    baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]
+) -> list[Case]:
     """Judges every configuration, in order of first trial."""
     order = list(dict.fromkeys(m.configuration for m in measurements))
     speeds = {m.configuration.timing_key: m for m in measurements if m.purpose == "speed"}
     base_quality = by_seed(m for m in measurements if m.purpose == "quality" and m.configuration == baseline)
     base_speed = speeds.get(baseline.timing_key)
-    return [_case(c, baseline, workload, options, measurements, speeds.get(c.timing_key), base_speed, base_quality) for c in order]
+    return [
+        _case(c, baseline, workload, options, measurements, speeds.get(c.timing_key), base_speed, base_quality)
+        for c in order
+    ]
 
 
-def board(baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]) -> Board:
+def board(
+    baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]
+) -> Board:
     """The standings, as the search reads them."""
     standings = []
     for case in cases(baseline, workload, options, measurements):
@@ -95,25 +114,56 @@ def by_seed(measurements: Iterable[Measurement]) -> dict[int, Measurement]:
 
 
 def _case(
-    configuration: Configuration, baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement],
-    speed_trial: Measurement | None, base_speed: Measurement | None, base_quality: Mapping[int, Measurement],
+    configuration: Configuration,
+    baseline: Configuration,
+    workload: WorkloadInfo,
+    options: JudgeOptions,
+    measurements: Sequence[Measurement],
+    speed_trial: Measurement | None,
+    base_speed: Measurement | None,
+    base_quality: Mapping[int, Measurement],
 ) -> Case:
     trials = tuple(m for m in measurements if m.configuration == configuration)
     quality = by_seed(m for m in trials if m.purpose == "quality")
-    relative = relative_speed(base_speed.chunks, speed_trial.chunks) if base_speed is not None and speed_trial is not None else None
-    duel = _duel(configuration, measurements)
-    evidence = accuracy(base_quality, quality, workload, options) if configuration != baseline and set(quality) & set(base_quality) else None
+    relative = (
+        relative_speed(base_speed.chunks, speed_trial.chunks)
+        if base_speed is not None and speed_trial is not None
+        else None
+    )
+    sides = _duel_sides(configuration, measurements)
+    duel = None if sides is None else duel_ratio(*sides)
+    evidence = (
+        accuracy(base_quality, quality, workload, options)
+        if configuration != baseline and set(quality) & set(base_quality)
+        else None
+    )
     found = _fault(trials, options)
     speed = duel or relative
     gain, reason = None, None
     if speed is not None and evidence is not None and found is None:
         gain, reason = time_to_quality(
-            speed, base_quality, quality, workload, options, (baseline, configuration), matches=evidence.verdict == "matches"
+            speed,
+            base_quality,
+            quality,
+            workload,
+            options,
+            (baseline, configuration),
+            matches=evidence.verdict == "matches",
         )
     return Case(
-        configuration=configuration, trials=trials, speed_trial=speed_trial, relative=relative, duel=duel, quality=quality, accuracy=evidence,
-        gain=gain, gain_reason=reason, fault=found, proof=_proof(configuration == baseline, found, evidence, options),
-    )  # fmt: skip
+        configuration=configuration,
+        trials=trials,
+        speed_trial=speed_trial,
+        relative=relative,
+        duel=duel,
+        duel_sides=sides,
+        quality=quality,
+        accuracy=evidence,
+        gain=gain,
+        gain_reason=reason,
+        fault=found,
+        proof=_proof(configuration == baseline, found, evidence, options),
+    )
 
 
 def _proof(is_baseline: bool, found: str | None, evidence: AccuracyEvidence | None, options: JudgeOptions) -> Proof:
@@ -137,12 +187,13 @@ def _fault(trials: Sequence[Measurement], options: JudgeOptions) -> str | None:
     return None
 
 
-def _duel(configuration: Configuration, measurements: Sequence[Measurement]) -> Interval | None:
+def _duel_sides(
+    configuration: Configuration, measurements: Sequence[Measurement]
+) -> tuple[Measurement, Measurement] | None:
     duels = [m for m in measurements if m.purpose == "duel" and m.duel_id]
-    own = [m for m in duels if m.configuration == configuration]
-    for theirs in reversed(own):
+    for theirs in reversed([m for m in duels if m.configuration == configuration]):
         ours = next((m for m in duels if m.duel_id == theirs.duel_id and m.configuration != configuration), None)
         # The id names baseline and candidate in this order: the ratio is the candidate's alone.
         if ours is not None and theirs.duel_id.endswith(configuration.key):
-            return duel_ratio(ours, theirs)
+            return ours, theirs
     return None

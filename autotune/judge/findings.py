@@ -17,7 +17,11 @@ _SLOW = 0.67
 
 
 def findings(
-    cases: Sequence[Case], workload: WorkloadInfo, hardware: HardwareProfile, options: JudgeOptions, static: Iterable[Finding]
+    cases: Sequence[Case],
+    workload: WorkloadInfo,
+    hardware: HardwareProfile,
+    options: JudgeOptions,
+    static: Iterable[Finding],
 ) -> tuple[Finding, ...]:
     """All findings of a run: those of probe, capture and plan, and those that measurements show.
 
@@ -36,7 +40,9 @@ def findings(
     for finding in static:
         about = finding.policy
         confirmed = None if about is None or about not in tried else about in failed
-        found.append(replace(finding, confirmed=confirmed) if confirmed is not None and finding.confirmed is None else finding)
+        found.append(
+            replace(finding, confirmed=confirmed) if confirmed is not None and finding.confirmed is None else finding
+        )
     found += _slow_policies(cases, hardware)
     found += _of_baseline(cases, workload)
     found += _of_memory(cases, options)
@@ -61,12 +67,16 @@ def _of_outcome(case: Case) -> list[Finding]:
         found += trial.findings
     if policy == BASELINE_POLICY:
         if bad is not None and bad.outcome is not Outcome.NON_FINITE:
-            found.append(_about(case, f"trial_{bad.outcome}", Severity.INFO, f"{case.configuration.describe()}: {bad.reason}"))
+            found.append(
+                _about(case, f"trial_{bad.outcome}", Severity.INFO, f"{case.configuration.describe()}: {bad.reason}")
+            )
         return found
     if bad is None:
         lost = [s for m in case.trials if (s := skipped(m)) is not None and s[0] > 0]
         if case.fault is not None and lost:
-            found.append(_about(case, "updates_skipped", Severity.ERROR, f"updates skipped under {policy}: {case.fault}"))
+            found.append(
+                _about(case, "updates_skipped", Severity.ERROR, f"updates skipped under {policy}: {case.fault}")
+            )
         return found
     if bad.outcome is Outcome.NON_FINITE:
         losses = [name for name in bad.nonfinite_logs if name.removeprefix("val_") == "loss" or name.endswith("_loss")]
@@ -74,32 +84,48 @@ def _of_outcome(case: Case) -> list[Finding]:
             names = ", ".join(bad.nonfinite_logs)
             found.append(
                 _about(
-                    case, "metric_not_finite", Severity.ERROR,
-                    f"metric {names} is not finite under {policy} while the loss is: it is computed from {policy[6:]} predictions",
-                    advice="give the output layer dtype=\"float32\", or cast the predictions in the metric",
+                    case,
+                    "metric_not_finite",
+                    Severity.ERROR,
+                    f"metric {names} is not finite under {policy} while the loss is: it gets {policy[6:]} predictions",
+                    advice='give the output layer dtype="float32", or cast the predictions in the metric',
                 )
-            )  # fmt: skip
+            )
         else:
             found.append(_about(case, "non_finite", Severity.ERROR, f"{policy}: {bad.reason}"))
     elif bad.outcome is Outcome.NO_UPDATES:
-        found.append(_about(case, "no_updates", Severity.ERROR, f"{policy}: {bad.reason}; updates are skipped, nothing is learned"))
+        found.append(
+            _about(
+                case, "no_updates", Severity.ERROR, f"{policy}: {bad.reason}; updates are skipped, nothing is learned"
+            )
+        )
     elif bad.outcome is Outcome.NOT_APPLIED:
         found.append(
             _about(
-                case, "policy_not_applied", Severity.WARNING, f"{policy} was not applied: {bad.reason}",
+                case,
+                "policy_not_applied",
+                Severity.WARNING,
+                f"{policy} was not applied: {bad.reason}",
                 advice="remove the script's own dtype settings to let it be tried",
             )
-        )  # fmt: skip
+        )
     elif bad.outcome is Outcome.UNSUPPORTED:
-        found.append(_about(case, "unsupported", Severity.ERROR, f"{case.configuration.describe()} does not run: {bad.reason}"))
+        found.append(
+            _about(case, "unsupported", Severity.ERROR, f"{case.configuration.describe()} does not run: {bad.reason}")
+        )
     else:
-        found.append(_about(case, f"trial_{bad.outcome}", Severity.WARNING, f"{case.configuration.describe()}: {bad.reason}"))
+        found.append(
+            _about(case, f"trial_{bad.outcome}", Severity.WARNING, f"{case.configuration.describe()}: {bad.reason}")
+        )
     return found
 
 
 def _slow_policies(cases: Sequence[Case], hardware: HardwareProfile) -> list[Finding]:
     found = []
-    units = {"mixed_float16": ("float16", hardware.cpu.float16_units), "mixed_bfloat16": ("bfloat16", hardware.cpu.bfloat16_units)}
+    units = {
+        "mixed_float16": ("float16", hardware.cpu.float16_units),
+        "mixed_bfloat16": ("bfloat16", hardware.cpu.bfloat16_units),
+    }
     for case in cases:
         policy = case.configuration.policy
         if policy not in units or case.relative is None or case.relative.value >= _SLOW:
@@ -108,7 +134,9 @@ def _slow_policies(cases: Sequence[Case], hardware: HardwareProfile) -> list[Fin
             continue  # slow for another reason than its policy
         name, has = units[policy]
         why = f": this processor has no {name} units" if hardware.device == "cpu" and has is False else ""
-        found.append(_about(case, "slow_policy", Severity.INFO, f"{policy} is {1 / case.relative.value:.1f}x slower here{why}"))
+        found.append(
+            _about(case, "slow_policy", Severity.INFO, f"{policy} is {1 / case.relative.value:.1f}x slower here{why}")
+        )
     return found
 
 
@@ -119,7 +147,7 @@ def _of_baseline(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]
             Finding(
                 code="no_validation_data",
                 severity=Severity.INFO,
-                message=f"the script has no validation data: accuracy was judged by {workload.metric} on training data, at equal samples seen",
+                message=f"no validation data: accuracy was judged by {workload.metric} on training data, at equal samples",
                 advice="give fit validation_data or validation_split for evidence on data that was not trained on",
             )
         )
@@ -143,7 +171,9 @@ def _input_advice(workload: WorkloadInfo) -> str:
     if workload.data == "PyDataset":
         return "give the PyDataset workers=N and max_queue_size, or load the data once and keep them in memory"
     if workload.data == "generator":
-        return "replace the generator by a tf.data pipeline with map(num_parallel_calls=AUTOTUNE) and prefetch(AUTOTUNE)"
+        return (
+            "replace the generator by a tf.data pipeline with map(num_parallel_calls=AUTOTUNE) and prefetch(AUTOTUNE)"
+        )
     return "use cache(), map(num_parallel_calls=AUTOTUNE) and prefetch(AUTOTUNE) in the tf.data pipeline"
 
 
@@ -152,7 +182,12 @@ def _of_memory(cases: Sequence[Case], options: JudgeOptions) -> list[Finding]:
     if limit is None:
         return []
     return [
-        _about(case, "memory_near_limit", Severity.WARNING, f"{case.configuration.describe()} comes within 10% of the memory limit")
+        _about(
+            case,
+            "memory_near_limit",
+            Severity.WARNING,
+            f"{case.configuration.describe()} comes within 10% of the memory limit",
+        )
         for case in cases
         if case.peak_memory_bytes is not None and _NEAR_LIMIT * limit <= case.peak_memory_bytes <= limit
     ]
@@ -168,18 +203,22 @@ def _of_accuracy(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]
         if case.proof == "worse" and policy != BASELINE_POLICY and evidence.difference is not None:
             found.append(
                 _about(
-                    case, "accuracy_worse", Severity.ERROR,
-                    f"{case.configuration.describe()} learns worse: {workload.metric} {evidence.candidate:.4g} against {evidence.baseline:.4g}",
+                    case,
+                    "accuracy_worse",
+                    Severity.ERROR,
+                    f"{case.configuration.describe()} learns worse: "
+                    f"{workload.metric} {evidence.candidate:.4g} against {evidence.baseline:.4g}",
                 )
-            )  # fmt: skip
+            )
         if evidence.seeds > evidence.independent_seeds:
             found.append(
                 Finding(
-                    code="equal_runs", severity=Severity.WARNING,
-                    message=f"{evidence.seeds} seeds gave only {evidence.independent_seeds} different runs; equal ones were counted once",
+                    code="equal_runs",
+                    severity=Severity.WARNING,
+                    message=f"{evidence.seeds} seeds gave {evidence.independent_seeds} different runs; equal ones count once",
                     advice="does the script fix its weights and its order in a way that seeds cannot reach?",
                 )
-            )  # fmt: skip
+            )
     return found
 
 

@@ -60,7 +60,9 @@ def of_logs(values: Sequence[float]) -> Interval:
         half = float(stats.t.ppf(0.975, count - 1)) * spread / math.sqrt(count)
         return Interval(value=math.exp(centre), low=math.exp(centre - half), high=math.exp(centre + half), count=count)
     low, high = (float(end) for end in mstats.trimmed_mean_ci(logs, limits=(_TRIM, _TRIM), alpha=0.05))
-    return Interval(value=math.exp(float(stats.trim_mean(logs, _TRIM))), low=math.exp(low), high=math.exp(high), count=count)
+    return Interval(
+        value=math.exp(float(stats.trim_mean(logs, _TRIM))), low=math.exp(low), high=math.exp(high), count=count
+    )
 
 
 def product(first: Interval, second: Interval) -> Interval:
@@ -70,7 +72,9 @@ def product(first: Interval, second: Interval) -> Interval:
     if None in halves:
         return Interval(value=value, count=min(first.count, second.count))
     half = math.hypot(*(h for h in halves if h is not None))
-    return Interval(value=value, low=value * math.exp(-half), high=value * math.exp(half), count=min(first.count, second.count))
+    return Interval(
+        value=value, low=value * math.exp(-half), high=value * math.exp(half), count=min(first.count, second.count)
+    )
 
 
 def inverse(interval: Interval) -> Interval:

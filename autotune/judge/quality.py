@@ -48,7 +48,10 @@ def samples_needed(curve: Sequence[CurvePoint], metric: str, target: float, sign
 
 
 def samples_ratio(
-    baseline: Mapping[int, Measurement], candidate: Mapping[int, Measurement], workload: WorkloadInfo, options: JudgeOptions
+    baseline: Mapping[int, Measurement],
+    candidate: Mapping[int, Measurement],
+    workload: WorkloadInfo,
+    options: JudgeOptions,
 ) -> SamplesRatio:
     """Ratio of samples to the same quality over paired seeds.
 
@@ -71,20 +74,34 @@ def samples_ratio(
         if theirs is None:
             seen = candidate[seed].curve[-1].samples if candidate[seed].curve else 0.0
             return SamplesRatio(
-                interval=None, reason=f"it does not reach the baseline's {metric} within {seen:,.0f} samples", at_most=ours / seen if seen else None
+                interval=None,
+                reason=f"it does not reach the baseline's {metric} within {seen:,.0f} samples",
+                at_most=ours / seen if seen else None,
             )
         ratios.append(ours / theirs)
-    return SamplesRatio(interval=of_logs(ratios)) if ratios else SamplesRatio(interval=None, reason="the target was not reached")
+    return (
+        SamplesRatio(interval=of_logs(ratios))
+        if ratios
+        else SamplesRatio(interval=None, reason="the target was not reached")
+    )
 
 
 def same_updates(baseline: Configuration, candidate: Configuration) -> bool:
     """Whether both make the same number of updates from the same samples: only the arithmetic differs."""
-    return baseline.batch_size == candidate.batch_size and baseline.learning_rate_factor == candidate.learning_rate_factor
+    return (
+        baseline.batch_size == candidate.batch_size and baseline.learning_rate_factor == candidate.learning_rate_factor
+    )
 
 
 def time_to_quality(
-    speed: Interval, baseline: Mapping[int, Measurement], candidate: Mapping[int, Measurement], workload: WorkloadInfo, options: JudgeOptions,
-    configurations: tuple[Configuration, Configuration], *, matches: bool,
+    speed: Interval,
+    baseline: Mapping[int, Measurement],
+    candidate: Mapping[int, Measurement],
+    workload: WorkloadInfo,
+    options: JudgeOptions,
+    configurations: tuple[Configuration, Configuration],
+    *,
+    matches: bool,
 ) -> tuple[Interval | None, str | None]:
     """Gain in time to the baseline's quality, or None with the reason.
 

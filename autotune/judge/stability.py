@@ -43,7 +43,11 @@ def skipped(measurement: Measurement) -> tuple[int, int] | None:
     if updates:
         applied = np.diff(np.asarray(updates), prepend=0) > 0
         start = settled_at(applied)
-        return (int((~applied[start:]).sum()), int(applied[start:].size)) if start is not None else (int((~applied).sum()), int(applied.size))
+        return (
+            (int((~applied[start:]).sum()), int(applied[start:].size))
+            if start is not None
+            else (int((~applied).sum()), int(applied.size))
+        )
     if measurement.updates is None:
         return None
     lost = max(0, measurement.steps - measurement.updates)

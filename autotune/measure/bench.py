@@ -77,7 +77,9 @@ class Bench:
         clock: Monotonic clock.
     """
 
-    def __init__(self, launcher: Launcher, spec: WorkerSpec, logs: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, launcher: Launcher, spec: WorkerSpec, logs: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._launcher = launcher
         self._spec = spec
         self._logs = logs
@@ -156,28 +158,51 @@ class Bench:
             worker.close()
 
     def speed(
-        self, configuration: Configuration, *, chunk_s: float, limit_s: float, stop: Callable[[list[Chunk]], bool],
-        input_free: bool = False, capture_limit_s: float = 600.0,
+        self,
+        configuration: Configuration,
+        *,
+        chunk_s: float,
+        limit_s: float,
+        stop: Callable[[list[Chunk]], bool],
+        input_free: bool = False,
+        capture_limit_s: float = 600.0,
     ) -> Measurement:
         """Times chunks of steps until ``stop`` says so or the limit is reached."""
         command = {
-            "op": "speed", "configuration": to_json(configuration), "chunk_s": chunk_s, "limit_s": limit_s, "input_free": input_free,
+            "op": "speed",
+            "configuration": to_json(configuration),
+            "chunk_s": chunk_s,
+            "limit_s": limit_s,
+            "input_free": input_free,
         }
         return self._trial("speed", configuration, 0, command, capture_limit_s, stop=stop)
 
     def quality(
-        self, configuration: Configuration, seed: int, plan: QualityPlan, *, capture_limit_s: float = 600.0,
+        self,
+        configuration: Configuration,
+        seed: int,
+        plan: QualityPlan,
+        *,
+        capture_limit_s: float = 600.0,
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
         """Trains for the plan's length and records the curve."""
         if not self._again:
             self._end((configuration.policy, seed))  # data that cannot be gone through again need the script afresh
-        measured = self._trial("quality", configuration, seed, plan.command(configuration), capture_limit_s, on_point=on_point)
+        measured = self._trial(
+            "quality", configuration, seed, plan.command(configuration), capture_limit_s, on_point=on_point
+        )
         return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
 
     def duel(
-        self, baseline: Configuration, candidate: Configuration, *, chunk_s: float, duel_id: str,
-        enough: Callable[[list[Chunk], list[Chunk]], bool], capture_limit_s: float = 600.0,
+        self,
+        baseline: Configuration,
+        candidate: Configuration,
+        *,
+        chunk_s: float,
+        duel_id: str,
+        enough: Callable[[list[Chunk], list[Chunk]], bool],
+        capture_limit_s: float = 600.0,
     ) -> tuple[Measurement, Measurement]:
         """Runs baseline and candidate in alternating chunks in one sitting until ``enough`` says so."""
         sides = (_Side(baseline), _Side(candidate))
@@ -186,11 +211,19 @@ class Bench:
             for side, key in zip(sides, keys, strict=True):
                 side.worker = self._worker(key, capture_limit_s)
                 side.worker.send(
-                    {"op": "speed", "configuration": to_json(side.configuration), "chunk_s": chunk_s, "limit_s": 1e9, "on_command": True}
+                    {
+                        "op": "speed",
+                        "configuration": to_json(side.configuration),
+                        "chunk_s": chunk_s,
+                        "limit_s": 1e9,
+                        "on_command": True,
+                    }
                 )
                 side.until_waiting(self._next)
             while True:
-                first, second = sides if len(sides[0].timed) % 2 == 0 else sides[::-1]  # who goes first changes every pair
+                first, second = (
+                    sides if len(sides[0].timed) % 2 == 0 else sides[::-1]
+                )  # who goes first changes every pair
                 for side in (first, second):
                     side.worker.send({"op": "go"})
                     side.until_waiting(self._next)
@@ -203,7 +236,8 @@ class Bench:
                 self._end(key)
             raise HardwareError(f"the closing comparison could not be made: {error}") from None
         first_side, second_side = (
-            replace(measurement_from(side.end, "duel", side.configuration, 0, side.chunks, []), duel_id=duel_id) for side in sides
+            replace(measurement_from(side.end, "duel", side.configuration, 0, side.chunks, []), duel_id=duel_id)
+            for side in sides
         )
         return first_side, second_side
 
@@ -213,8 +247,15 @@ class Bench:
             self._end(key)
 
     def _trial(
-        self, purpose: Any, configuration: Configuration, seed: int, command: Message, capture_limit_s: float, *,
-        stop: Callable[[list[Chunk]], bool] | None = None, on_point: Callable[[CurvePoint], None] = lambda point: None,
+        self,
+        purpose: Any,
+        configuration: Configuration,
+        seed: int,
+        command: Message,
+        capture_limit_s: float,
+        *,
+        stop: Callable[[list[Chunk]], bool] | None = None,
+        on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
         key = (configuration.policy, seed)
         chunks: list[Chunk] = []
@@ -238,14 +279,22 @@ class Bench:
                     return measurement_from(event, purpose, configuration, seed, chunks, points)
         except WorkerDied as death:
             self._end(key)
-            failure = {"outcome": death.outcome, "reason": f"the worker did not survive: {death.message}", "traceback": death.detail or None}
+            failure: dict[str, Any] = {
+                "outcome": death.outcome,
+                "reason": f"the worker did not survive: {death.message}",
+                "traceback": death.detail or None,
+            }
         except _Silent as silence:
             self._end(key)
-            failure = {"outcome": Outcome.TIMEOUT, "reason": f"the worker said nothing for {silence.quiet_s:.0f} s and was ended"}
+            failure = {
+                "outcome": Outcome.TIMEOUT,
+                "reason": f"the worker said nothing for {silence.quiet_s:.0f} s and was ended",
+            }
         except CaptureFailed as failed:
             failure = capture_failure(failed)
-        failure["wall_s"] = self._clock() - started
-        return measurement_from(failure, purpose, configuration, seed, chunks, points)
+        return measurement_from(
+            {**failure, "wall_s": self._clock() - started}, purpose, configuration, seed, chunks, points
+        )
 
     def _worker(self, key: tuple[str, int], limit_s: float) -> Worker:
         self.capture(*key, limit_s)
@@ -275,16 +324,25 @@ class Bench:
 
 def chunk_from(event: Mapping[str, Any]) -> Chunk:
     """A chunk from its event."""
-    return Chunk(steps=event["steps"], duration_s=event["duration_s"], samples=event["samples"], warmup=bool(event["warmup"]))
+    return Chunk(
+        steps=event["steps"], duration_s=event["duration_s"], samples=event["samples"], warmup=bool(event["warmup"])
+    )
 
 
 def capture_failure(failed: CaptureFailed) -> dict[str, Any]:
     """What a failed capture means for a trial of a configuration."""
     message = failed.message
     outcome = {
-        "timeout": Outcome.TIMEOUT, "out_of_memory": Outcome.OUT_OF_MEMORY, "fit": Outcome.UNSUPPORTED, "error": Outcome.UNSUPPORTED,
+        "timeout": Outcome.TIMEOUT,
+        "out_of_memory": Outcome.OUT_OF_MEMORY,
+        "fit": Outcome.UNSUPPORTED,
+        "error": Outcome.UNSUPPORTED,
     }.get(failed.kind, Outcome.SCRIPT_ERROR)
-    reason = message.get("reason") or message.get("why") or f"the script did not reach its fit in {message.get('limit_s', 0):.0f} s"
+    reason = (
+        message.get("reason")
+        or message.get("why")
+        or f"the script did not reach its fit in {message.get('limit_s', 0):.0f} s"
+    )
     return {"outcome": outcome, "reason": reason, "traceback": message.get("traceback"), "line": message.get("line")}
 
 

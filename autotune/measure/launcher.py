@@ -162,7 +162,9 @@ class LocalWorker:
         if status is not None and status < 0:
             name = signal.Signals(-status).name
             if -status == signal.SIGKILL:
-                return WorkerDied("it was killed (SIGKILL), most likely for lack of memory", outcome="out_of_memory", detail=tail)
+                return WorkerDied(
+                    "it was killed (SIGKILL), most likely for lack of memory", outcome="out_of_memory", detail=tail
+                )
             if -status == signal.SIGABRT and "memory" in tail.lower():
                 return WorkerDied("it aborted for lack of memory", outcome="out_of_memory", detail=tail)
             return WorkerDied(f"it ended by {name}", outcome="crashed", detail=tail)
@@ -237,7 +239,9 @@ class ForkServer:
                     self._messages.remove(message)
                     return message
             if time.monotonic() > deadline:
-                raise HardwareError("the process that starts workers does not answer", hint="see logs/server.log in the run folder")
+                raise HardwareError(
+                    "the process that starts workers does not answer", hint="see logs/server.log in the run folder"
+                )
             self._read(_TICK_S)
 
     def _read(self, timeout_s: float) -> None:
@@ -317,7 +321,10 @@ class LocalLauncher:
                 port = listener.getsockname()[1]
                 process = subprocess.Popen(
                     [*_MODULE, "autotune.measure.worker", "--port", str(port)],
-                    stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    env=self._environment,
                 )
                 with listener:
                     listener.settimeout(_SERVER_START_S)
@@ -328,7 +335,11 @@ class LocalLauncher:
                     process = subprocess.Popen(
                         [*_MODULE, "autotune.measure.worker", "--fd", str(theirs.fileno())],
                         pass_fds=[theirs.fileno()],
-                        stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=self._environment, start_new_session=True,
+                        stdin=subprocess.DEVNULL,
+                        stdout=log,
+                        stderr=log,
+                        env=self._environment,
+                        start_new_session=True,
                     )
         connection.sendall(encode(spec.to_message()))
         return LocalWorker(spec, connection, process.pid, process, self._memory_limit_bytes)

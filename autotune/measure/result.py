@@ -18,15 +18,33 @@ from autotune.records import (
 )
 
 _PLAIN = (
-    "reason", "traceback", "batch_size_seen", "trace_s", "input_free_step_time_s", "peak_memory_bytes", "updates", "nonfinite_steps",
-    "first_nonfinite_step", "weights_moved", "loss_scale_initial", "loss_scale_final", "sixteen_bit_layers", "arithmetic_layers",
-    "weights_hash", "data_hash", "wall_s",
-)  # fmt: skip
+    "reason",
+    "traceback",
+    "batch_size_seen",
+    "trace_s",
+    "input_free_step_time_s",
+    "peak_memory_bytes",
+    "updates",
+    "nonfinite_steps",
+    "first_nonfinite_step",
+    "weights_moved",
+    "loss_scale_initial",
+    "loss_scale_final",
+    "sixteen_bit_layers",
+    "arithmetic_layers",
+    "weights_hash",
+    "data_hash",
+    "wall_s",
+)
 
 
 def measurement_from(
-    event: Mapping[str, Any], purpose: Literal["speed", "quality", "duel"], configuration: Configuration, seed: int,
-    chunks: Sequence[Chunk], points: Sequence[CurvePoint],
+    event: Mapping[str, Any],
+    purpose: Literal["speed", "quality", "duel"],
+    configuration: Configuration,
+    seed: int,
+    chunks: Sequence[Chunk],
+    points: Sequence[CurvePoint],
 ) -> Measurement:
     """Builds the record of a trial; its number is given later.
 
@@ -38,7 +56,7 @@ def measurement_from(
         chunks: Timed chunks that came.
         points: Points of the curve that came.
     """
-    values = {name: event.get(name) for name in _PLAIN}
+    values: dict[str, Any] = {name: event.get(name) for name in _PLAIN}
     trace = event.get("trace") or {}
     findings = list(_findings(event, configuration))
     outcome = _outcome(event, configuration)
@@ -54,7 +72,9 @@ def measurement_from(
         steps=int(event.get("steps") or sum(chunk.steps for chunk in chunks)),
         nonfinite_logs=tuple(event.get("nonfinite_logs") or ()),
         trace=StepTrace(
-            loss=tuple(trace.get("loss") or ()), loss_scale=tuple(trace.get("loss_scale") or ()), updates=tuple(trace.get("updates") or ())
+            loss=tuple(trace.get("loss") or ()),
+            loss_scale=tuple(trace.get("loss_scale") or ()),
+            updates=tuple(trace.get("updates") or ()),
         ),
         layers=tuple(LayerInfo(**layer) for layer in event.get("layers") or ()),
         findings=tuple(findings),
@@ -82,12 +102,19 @@ def _reason(outcome: Outcome, event: Mapping[str, Any]) -> str | None:
     if outcome is Outcome.NO_UPDATES:
         scale = event.get("loss_scale_final")
         if scale is not None and scale < 1.0:
-            return f"updates were skipped until the loss scale fell to {scale:.3g} in {steps} steps: the gradients are not finite at any scale"
+            return (
+                f"updates were skipped until the loss scale fell to {scale:.3g} in {steps} steps: "
+                "the gradients are not finite at any scale"
+            )
         return f"no update was applied in {steps} steps"
     if outcome is Outcome.NON_FINITE:
         names = ", ".join(event.get("nonfinite_logs") or ()) or "the loss"
         place = event.get("place") or {}
-        where = f": {place['detail']}" + (f" (layer {place['layer']})" if place.get("layer") else "") if place.get("layer") else ""
+        where = (
+            f": {place['detail']}" + (f" (layer {place['layer']})" if place.get("layer") else "")
+            if place.get("layer")
+            else ""
+        )
         return f"{names} not finite within {event.get('first_nonfinite_step') or steps} steps{where}"
     return None
 
@@ -96,12 +123,23 @@ def _findings(event: Mapping[str, Any], configuration: Configuration) -> list[Fi
     findings = []
     place = event.get("place")
     if place and "16" in configuration.policy:  # at float32 it is the learning rate, not the format
-        layer = f"layer {place['layer']} ({place['type']})" if place.get("type") else f"layer {place['layer']}" if place.get("layer") else ""
+        layer = (
+            f"layer {place['layer']} ({place['type']})"
+            if place.get("type")
+            else f"layer {place['layer']}"
+            if place.get("layer")
+            else ""
+        )
         start = f"{layer}: " if layer else ""
         findings.append(
             Finding(
-                code=f"non_finite_{place['where']}", severity=Severity.WARNING, message=f"{start}{place['detail']}", layer=place.get("layer"),
-                policy=configuration.policy, advice="keep this layer in float32 (dtype=\"float32\") to use this policy", confirmed=True,
+                code=f"non_finite_{place['where']}",
+                severity=Severity.WARNING,
+                message=f"{start}{place['detail']}",
+                layer=place.get("layer"),
+                policy=configuration.policy,
+                advice='keep this layer in float32 (dtype="float32") to use this policy',
+                confirmed=True,
             )
-        )  # fmt: skip
+        )
     return findings

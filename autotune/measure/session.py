@@ -57,7 +57,9 @@ class Session:
             if self._fit.seen:
                 self._ended("it calls sys.exit")
             else:
-                self._failed("exit", f"it calls sys.exit({'' if stop.code is None else repr(stop.code)}) before any fit", stop)
+                self._failed(
+                    "exit", f"it calls sys.exit({'' if stop.code is None else repr(stop.code)}) before any fit", stop
+                )
         except Exception as error:
             if self._fit.seen and self._spec.fit == 0:
                 self._ended(f"{type(error).__name__}: {summary(error)}")
@@ -75,7 +77,11 @@ class Session:
             if isinstance(error, EOFError):
                 reason += " (it reads standard input, which is empty in trials)"
             self._channel.send(
-                "failed", kind=kind, reason=reason, traceback=self._user.traceback(error), line=self._user.line_of(error)
+                "failed",
+                kind=kind,
+                reason=reason,
+                traceback=self._user.traceback(error),
+                line=self._user.line_of(error),
             )
 
     def _fresh_needed(self) -> bool:
@@ -96,7 +102,10 @@ class Session:
         except BaseException as error:
             kind = "out_of_memory" if out_of_memory(error) else "fit"
             self._channel.send(
-                "failed", kind=kind, reason=f"{type(error).__name__}: {summary(error)}", traceback=self._user.traceback(error),
+                "failed",
+                kind=kind,
+                reason=f"{type(error).__name__}: {summary(error)}",
+                traceback=self._user.traceback(error),
                 line=self._user.line_of(error),
             )
         finally:
@@ -127,18 +136,24 @@ class Session:
             user=self._user,
             seed_fit=lambda: seeds.seed_fit(script_seed, self._spec.seed),
         )
-        self._channel.send("captured", **self._describe(call, feed, model_state, sorted_callbacks), setup_s=time.monotonic() - started)
+        self._channel.send(
+            "captured", **self._describe(call, feed, model_state, sorted_callbacks), setup_s=time.monotonic() - started
+        )
         while True:
             command = self._channel.next()
             if command["op"] == "exit":
                 return
             trials.serve(command)
 
-    def _describe(self, call: CapturedFit, feed: Feed, model_state: state.ModelState, sorted_callbacks: callbacks.Sorted) -> Message:
+    def _describe(
+        self, call: CapturedFit, feed: Feed, model_state: state.ModelState, sorted_callbacks: callbacks.Sorted
+    ) -> Message:
         model, fit = call.model, call.arguments
         described = describe.layers(model)
         validated = feed.validation is not None
-        name, direction = describe.metric(model, self._spec.metric, callbacks.monitored(fit.get("callbacks")), validated=validated)
+        name, direction = describe.metric(
+            model, self._spec.metric, callbacks.monitored(fit.get("callbacks")), validated=validated
+        )
         fixed = describe.fixed_batch(model) or feed.fixed_reason
         strategy = getattr(model, "_distribute_strategy", None)
         plain_rate = None if state.scheduled(model) else _rate(model)
@@ -161,7 +176,11 @@ class Session:
             "epochs": call.epochs,
             "batch_size": feed.batch_size,
             "batch_fixed_reason": fixed,
-            "validation": None if not validated else "validation_split" if fit.get("validation_split") else "validation_data",
+            "validation": None
+            if not validated
+            else "validation_split"
+            if fit.get("validation_split")
+            else "validation_data",
             "metric": name,
             "metric_direction": direction,
             "metric_source": "validation" if validated else "training",
@@ -175,7 +194,9 @@ class Session:
             "callbacks_left_out": list(sorted_callbacks.left_out),
         }
         findings = lint.check(model, fit, feed.first_batch, self._user, self._policy_calls)
-        findings += lint.script_writes(relative(list(self._effects.written), self._user.folder), list(self._effects.sent), self._spec.script)
+        findings += lint.script_writes(
+            relative(list(self._effects.written), self._user.folder), list(self._effects.sent), self._spec.script
+        )
         return {
             "workload": workload,
             "findings": findings,
@@ -201,6 +222,10 @@ def loops_of_its_own() -> bool:
 def _rate(model: Any) -> float | None:
     optimizer = getattr(model, "optimizer", None)
     try:
-        return None if optimizer is None else float(state._read(getattr(optimizer, "inner_optimizer", optimizer)._learning_rate))
+        return (
+            None
+            if optimizer is None
+            else float(state._read(getattr(optimizer, "inner_optimizer", optimizer)._learning_rate))
+        )
     except (TypeError, ValueError, AttributeError):
         return None

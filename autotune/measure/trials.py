@@ -83,7 +83,11 @@ class Trials:
         self._fit_chunks(self.feed.endless(batch), per_call, warm)
         steps_a_chunk = max(per_call, per_call * math.ceil(command["chunk_s"] / max(warm.step_time_s, 1e-7) / per_call))
         timed = _Chunks(
-            self.channel, steps_a_chunk, samples_a_step, until=command["limit_s"], on_command=bool(command.get("on_command")),
+            self.channel,
+            steps_a_chunk,
+            samples_a_step,
+            until=command["limit_s"],
+            on_command=bool(command.get("on_command")),
             at_most=command.get("at_most"),
         )
         if not warm.nonfinite:
@@ -107,10 +111,18 @@ class Trials:
         return result
 
     def _fit_chunks(self, dataset: Any, steps: int, chunks: _Chunks) -> None:
-        own = user_callbacks.trial_callbacks(self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=True)
+        own = user_callbacks.trial_callbacks(
+            self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=True
+        )
         verbose = self.call.arguments.get("verbose", "auto")
         self.plain_fit(
-            self.call.model, x=dataset, steps_per_epoch=steps, epochs=_ENDLESS, callbacks=[*own, chunks], verbose=verbose, shuffle=False
+            self.call.model,
+            x=dataset,
+            steps_per_epoch=steps,
+            epochs=_ENDLESS,
+            callbacks=[*own, chunks],
+            verbose=verbose,
+            shuffle=False,
         )
 
     def _input_free(self, configuration: Configuration, steps: int) -> float | None:
@@ -126,7 +138,9 @@ class Trials:
         model, batch, fit = self.call.model, configuration.batch_size, self.call.arguments
         epochs, part = command["epochs"], command.get("part_samples")
         short = None if part is None else max(1, round(part / self.feed.mean_batch(batch)))
-        self.state.apply(configuration, step_stretch=self._stretch(batch, short and short * epochs, command.get("planned_steps")))
+        self.state.apply(
+            configuration, step_stretch=self._stretch(batch, short and short * epochs, command.get("planned_steps"))
+        )
         self.seed_fit()
         before = hash_weights(model)
         scale = loss_scale(model)
@@ -137,16 +151,24 @@ class Trials:
         first = 0 if short else int(fit.get("initial_epoch") or 0)
         if self.feed.validation is not None:
             arguments["validation_data"] = self.feed.validation
-            arguments["validation_batch_size"] = fit.get("validation_batch_size") or (self.feed.batch_size if self.feed.kind == "arrays" else None)
+            arguments["validation_batch_size"] = fit.get("validation_batch_size") or (
+                self.feed.batch_size if self.feed.kind == "arrays" else None
+            )
             arguments["validation_steps"] = command.get("validation_steps") or fit.get("validation_steps")
             arguments["validation_freq"] = 1 if short else fit.get("validation_freq", 1)
         points = _Points(self.channel, self.feed.mean_batch(batch), steps_per_epoch)
         own = user_callbacks.trial_callbacks(
-            self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=False,
-            epoch_scale=command.get("epoch_scale", 1.0), rate_factor=configuration.learning_rate_factor,
+            self.callbacks.kept,
+            self.effects,
+            self.callbacks.left_out,
+            batch_hooks_only=False,
+            epoch_scale=command.get("epoch_scale", 1.0),
+            rate_factor=configuration.learning_rate_factor,
         )
         with StepRecorder(model, epochs * (steps_per_epoch or 10_000)) as recorder:
-            self.plain_fit(model, **arguments, epochs=first + epochs, initial_epoch=first, callbacks=[*own, points], verbose=0)
+            self.plain_fit(
+                model, **arguments, epochs=first + epochs, initial_epoch=first, callbacks=[*own, points], verbose=0
+            )
             trace = recorder.read()
             data_hash = recorder.data_hash()
         losses = [value for value in trace.get("loss", [])]
@@ -200,7 +222,14 @@ class _Chunks(keras.callbacks.Callback):  # type: ignore[misc]
     """
 
     def __init__(
-        self, channel: Channel | None, steps: int, samples_a_step: float, *, until: float, warm: bool = False, on_command: bool = False,
+        self,
+        channel: Channel | None,
+        steps: int,
+        samples_a_step: float,
+        *,
+        until: float,
+        warm: bool = False,
+        on_command: bool = False,
         at_most: int | None = None,
     ) -> None:
         super().__init__()
@@ -220,7 +249,7 @@ class _Chunks(keras.callbacks.Callback):  # type: ignore[misc]
         return durations[len(durations) // 2] / self._steps_a_chunk if durations else 0.0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        if self._on_command and epoch > 0:
+        if self._on_command and self._channel is not None and epoch > 0:
             self._channel.send("waiting")
             if self._channel.next()["op"] == "stop":
                 self.model.stop_training = True
@@ -238,8 +267,12 @@ class _Chunks(keras.callbacks.Callback):  # type: ignore[misc]
             self.first_s, self._first_end = duration, now
         if self._channel is not None:
             self._channel.send(
-                "chunk", steps=self._steps_a_chunk, duration_s=duration, samples=self._steps_a_chunk * self._samples,
-                warmup=self._warm or epoch == 0, loss=(logs or {}).get("loss"),
+                "chunk",
+                steps=self._steps_a_chunk,
+                duration_s=duration,
+                samples=self._steps_a_chunk * self._samples,
+                warmup=self._warm or epoch == 0,
+                loss=(logs or {}).get("loss"),
             )
         if self._done(epoch, now):
             self.model.stop_training = True
@@ -279,7 +312,9 @@ class _Points(keras.callbacks.Callback):  # type: ignore[misc]
 
 def nonfinite_names(logs: Any) -> list[str]:
     """Names of logged values that are not finite."""
-    return [str(name) for name, value in (logs or {}).items() if isinstance(value, float | int) and not math.isfinite(value)]
+    return [
+        str(name) for name, value in (logs or {}).items() if isinstance(value, float | int) and not math.isfinite(value)
+    ]
 
 
 def _configuration(command: Message) -> Configuration:

@@ -26,7 +26,7 @@ def import_frameworks() -> None:
     import keras  # noqa: F401
     import tensorflow  # noqa: F401
 
-    import autotune.measure.session  # noqa: F401
+    import autotune.measure.session
     import autotune.workload.functions  # noqa: F401
 
 
@@ -93,7 +93,9 @@ def _refuse_other_frameworks() -> None:
 
     backend = keras.backend.backend()
     if backend != "tensorflow":
-        raise UnsupportedFramework(f"Keras runs on the {backend} backend here; autotune measures the TensorFlow backend only")
+        raise UnsupportedFramework(
+            f"Keras runs on the {backend} backend here; autotune measures the TensorFlow backend only"
+        )
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "import" and arguments[0] == "tf_keras":

@@ -61,7 +61,7 @@ def probe(
 def _part(name: str, read: Callable[[], T], otherwise: T, findings: list[Finding]) -> T:
     try:
         return read()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         # Whatever an odd machine makes of a part, the run goes on without it.
         findings.append(
             Finding(

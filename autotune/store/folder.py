@@ -43,12 +43,16 @@ class RunFolder:
             with tempfile.TemporaryFile(dir=path):
                 pass
         except OSError as error:
-            raise UsageError(f"the run folder {path} cannot be written: {error.strerror}", hint="choose another with --out") from None
+            raise UsageError(
+                f"the run folder {path} cannot be written: {error.strerror}", hint="choose another with --out"
+            ) from None
         self._lock = FileLock(path / _LOCK)
         try:
             self._lock.acquire(timeout=0)
         except Timeout:
-            raise UsageError(f"the run folder {path} is in use by another run", hint="wait for it, or choose another with --out") from None
+            raise UsageError(
+                f"the run folder {path} is in use by another run", hint="wait for it, or choose another with --out"
+            ) from None
 
     @classmethod
     def open_for(cls, settings: Settings, now: datetime | None = None) -> RunFolder:
@@ -60,7 +64,9 @@ class RunFolder:
         if settings.resume is not None:
             path = settings.resume
             if not (path / TRIALS).is_file():
-                raise UsageError(f"--resume: {path} is not the folder of an autotune run", hint="give the folder that the run named")
+                raise UsageError(
+                    f"--resume: {path} is not the folder of an autotune run", hint="give the folder that the run named"
+                )
             return cls(path)
         if settings.out is not None:
             path = settings.out
@@ -71,7 +77,8 @@ class RunFolder:
                 raise UsageError(f"--out: {path} holds other files ({foreign[0]})", hint="give an empty or new folder")
             if (path / TRIALS).exists() and not settings.fresh:
                 raise UsageError(
-                    f"--out: {path} holds an earlier run", hint=f"go on with --resume {path}, or start over with --fresh"
+                    f"--out: {path} holds an earlier run",
+                    hint=f"go on with --resume {path}, or start over with --fresh",
                 )
             folder = cls(path)
             for name in (TRIALS, RUN, RECOMMENDATION, "study.log", "report.html", "report.md"):
@@ -143,7 +150,9 @@ class RunFolder:
         """Holds the folder."""
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Gives it free; a folder in which nothing was measured goes with a usage error."""
         self.close()
 
@@ -180,7 +189,10 @@ def read_recommendation(path: Path) -> Recommendation:
     """
     data = _parsed(path, RECOMMENDATION)
     if not isinstance(data, dict) or data.get("schema") != 1 or "configuration" not in data:
-        raise UsageError(f"{path} is no recommendation of autotune (schema 1)", hint="give a recommendation.json that autotune recommend wrote")
+        raise UsageError(
+            f"{path} is no recommendation of autotune (schema 1)",
+            hint="give a recommendation.json that autotune recommend wrote",
+        )
     return from_json(Recommendation, data, what=str(path))
 
 

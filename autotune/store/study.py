@@ -32,22 +32,31 @@ class Study:
         backend = JournalFileBackend(path, lock_obj=JournalFileOpenLock(path))
         storage = optuna.storages.JournalStorage(backend)
         self._study = optuna.create_study(study_name=_NAME, storage=storage, direction="maximize", load_if_exists=True)
-        for trial in self._study.get_trials(deepcopy=False, states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)):
+        for trial in self._study.get_trials(
+            deepcopy=False, states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
+        ):
             self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # left by a run that was killed
 
     def ask(self, configuration: Configuration, space: SearchSpace) -> int:
         """Starts a trial of a configuration; its number in the study."""
-        distributions = self._distributions(space, configuration)  # the same in every trial: Optuna wants fixed categories
+        distributions = self._distributions(
+            space, configuration
+        )  # the same in every trial: Optuna wants fixed categories
         self._study.enqueue_trial(parameters(configuration))
         return int(self._study.ask(distributions).number)
 
-    def tell(self, number: int, value: float | None, outcome: Outcome, attributes: Mapping[str, Any], *, infeasible: bool) -> None:
+    def tell(
+        self, number: int, value: float | None, outcome: Outcome, attributes: Mapping[str, Any], *, infeasible: bool
+    ) -> None:
         """Ends a trial.
 
         A trial that failed is told as complete, infeasible and worthless: samplers pass over failed ones and would try the
         point again.
         """
-        storage, trial_id = self._study._storage, self._study._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number)
+        storage, trial_id = (
+            self._study._storage,
+            self._study._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number),
+        )
         for name, item in {**attributes, "outcome": str(outcome), "feasible": not infeasible}.items():
             storage.set_trial_user_attr(trial_id, name, item)
         self._study.tell(number, 0.0 if value is None else value)
@@ -64,7 +73,11 @@ class Study:
         }
         given = parameters(configuration)
         make = self._optuna.distributions.CategoricalDistribution
-        return {name: make(tuple(dict.fromkeys((*values, given[name])))) for name, values in choices.items() if name in given}
+        return {
+            name: make(tuple(dict.fromkeys((*values, given[name]))))
+            for name, values in choices.items()
+            if name in given
+        }
 
 
 def parameters(configuration: Configuration) -> dict[str, Any]:

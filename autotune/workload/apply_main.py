@@ -24,7 +24,8 @@ def main(arguments: list[str]) -> None:
 
     import keras
 
-    from autotune.workload import functions, policy, script as script_module
+    from autotune.workload import functions, policy
+    from autotune.workload import script as script_module
     from autotune.workload.apply import Application
     from autotune.workload.place import UserCode
 
@@ -36,12 +37,21 @@ def main(arguments: list[str]) -> None:
     if not application.seen and (both := functions.offered()):
         functions.fit_from(*both)
     if application.seen < selected:
-        print(f"autotune: the script called fit {application.seen} times; number {selected} was to be changed", file=sys.stderr)
+        print(
+            f"autotune: the script called fit {application.seen} times; number {selected} was to be changed",
+            file=sys.stderr,
+        )
 
 
 def _configuration(data: dict[str, Any]) -> Configuration:
     scale = data.get("loss_scale")
-    return Configuration(**{**data, "loss_scale": None if scale is None else LossScale(**scale), "float32_layers": tuple(data["float32_layers"])})
+    return Configuration(
+        **{
+            **data,
+            "loss_scale": None if scale is None else LossScale(**scale),
+            "float32_layers": tuple(data["float32_layers"]),
+        }
+    )
 
 
 if __name__ == "__main__":

@@ -71,7 +71,12 @@ def monitored(callbacks: Any) -> tuple[str, str] | None:
 
 
 def trial_callbacks(
-    kept: list[Any], effects: Effects, left_out: dict[str, str], *, batch_hooks_only: bool, epoch_scale: float = 1.0,
+    kept: list[Any],
+    effects: Effects,
+    left_out: dict[str, str],
+    *,
+    batch_hooks_only: bool,
+    epoch_scale: float = 1.0,
     rate_factor: float = 1.0,
 ) -> list[keras.callbacks.Callback]:
     """The kept callbacks as they run in a trial.
@@ -85,7 +90,11 @@ def trial_callbacks(
         rate_factor: What a schedule's learning rate is multiplied by.
     """
     hooks = _BATCH_HOOKS if batch_hooks_only else _HOOKS
-    guarded = [_Guarded(c, hooks, effects, left_out, epoch_scale, rate_factor) for c in kept if type(c).__name__ not in left_out]
+    guarded = [
+        _Guarded(c, hooks, effects, left_out, epoch_scale, rate_factor)
+        for c in kept
+        if type(c).__name__ not in left_out
+    ]
     return [callback for callback in guarded if callback.active]
 
 
@@ -93,7 +102,13 @@ class _Guarded(keras.callbacks.Callback):
     """Passes hooks on to a user's callback and drops it once it tries to write or send."""
 
     def __init__(
-        self, inner: Any, hooks: tuple[str, ...], effects: Effects, left_out: dict[str, str], epoch_scale: float, rate_factor: float
+        self,
+        inner: Any,
+        hooks: tuple[str, ...],
+        effects: Effects,
+        left_out: dict[str, str],
+        epoch_scale: float,
+        rate_factor: float,
     ) -> None:
         super().__init__()
         self._inner = inner

@@ -16,9 +16,18 @@ import keras
 from autotune.workload.place import UserCode
 
 _KEYWORDS = {
-    "epochs", "batch_size", "validation_data", "validation_split", "callbacks", "verbose", "steps_per_epoch", "class_weight",
-    "sample_weight", "initial_epoch", "validation_steps",
-}  # fmt: skip
+    "epochs",
+    "batch_size",
+    "validation_data",
+    "validation_split",
+    "callbacks",
+    "verbose",
+    "steps_per_epoch",
+    "class_weight",
+    "sample_weight",
+    "initial_epoch",
+    "validation_steps",
+}
 
 
 @dataclass(slots=True)
@@ -77,7 +86,12 @@ class FitPatch:
         arguments = {name: value for name, value in bound.arguments.items() if name != "self"}
         call = CapturedFit(model, arguments, self._user.caller() or Path(self._user.script).name, len(self.seen) + 1)
         self.seen.append(
-            {"index": call.index, "location": call.location, "model": str(model.name), "planned_steps": planned_steps(arguments)}
+            {
+                "index": call.index,
+                "location": call.location,
+                "model": str(model.name),
+                "planned_steps": planned_steps(arguments),
+            }
         )
         if call.index == self._wanted:
             self._serve(call)
@@ -91,7 +105,12 @@ class FitPatch:
         x = short.get("x")
         if hasattr(x, "shape") or isinstance(x, dict | list | tuple):
             short["batch_size"] = short.get("batch_size") or 32
-        short |= {"epochs": int(short.get("initial_epoch") or 0) + 1, "steps_per_epoch": 1, "callbacks": None, "verbose": 0}
+        short |= {
+            "epochs": int(short.get("initial_epoch") or 0) + 1,
+            "steps_per_epoch": 1,
+            "callbacks": None,
+            "verbose": 0,
+        }
         if short.get("validation_data") is not None or short.get("validation_split"):
             short["validation_steps"] = 1
         return self.plain(call.model, **short)
@@ -101,9 +120,11 @@ def planned_steps(fit: dict[str, Any]) -> int | None:
     """Steps that a plain run of this ``fit`` would take; None where its length cannot be known without running it."""
     epochs = max(1, int(fit.get("epochs") or 1) - int(fit.get("initial_epoch") or 0))
     steps = fit.get("steps_per_epoch")
-    x = fit.get("x")
+    x: Any = fit.get("x")
     if not steps:
-        leaves = [leaf for leaf in keras.tree.flatten(x) if hasattr(leaf, "shape") and len(getattr(leaf, "shape", ())) > 0]
+        leaves = [
+            leaf for leaf in keras.tree.flatten(x) if hasattr(leaf, "shape") and len(getattr(leaf, "shape", ())) > 0
+        ]
         if leaves and not hasattr(x, "element_spec"):
             kept = 1.0 - float(fit.get("validation_split") or 0.0)
             steps = math.ceil(int(leaves[0].shape[0]) * kept / (fit.get("batch_size") or 32))
@@ -136,4 +157,7 @@ def fit_sites(user: UserCode) -> list[str]:
 
 def _user_files(user: UserCode) -> list[str]:
     loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    return [user.script, *sorted(name for name in loaded if name != user.script and name.endswith(".py") and user.owns(name))]
+    return [
+        user.script,
+        *sorted(name for name in loaded if name != user.script and name.endswith(".py") and user.owns(name)),
+    ]

@@ -50,12 +50,15 @@ class Feed:
         self.validation = fit.get("validation_data")
         split = fit.get("validation_split") or 0.0
         if split and self.validation is None:
-            (x, y, weight), self.validation = array_slicing.train_validation_split((x, y, weight), validation_split=split)
-        self._x, self._y, self._weight = x, y, weight
+            (x, y, weight), self.validation = array_slicing.train_validation_split(
+                (x, y, weight), validation_split=split
+            )
+        self._x: Any = x
+        self._y, self._weight = y, weight
         self._written_steps = fit.get("steps_per_epoch")
         adapter = self._adapter(fit.get("batch_size"))
         self.kind: Kind = _KINDS.get(type(adapter).__name__, "other")
-        self._dataset = adapter.get_tf_dataset() if self.kind not in ("arrays", "PyDataset") else None
+        self._dataset: Any = adapter.get_tf_dataset() if self.kind not in ("arrays", "PyDataset") else None
         self.first_batch = self._first(adapter)
         self.batch_size = _leading(self.first_batch)
         self.fixed_reason = _FIXED.get(self.kind)
@@ -85,7 +88,12 @@ class Feed:
         """Arguments of ``fit`` that hold the training data, as the script wrote them but for the batch."""
         arguments: dict[str, Any] = {"class_weight": self._fit.get("class_weight")}
         if self.kind == "arrays":
-            arguments |= {"x": self._x, "y": self._y, "sample_weight": self._weight, "shuffle": self._fit.get("shuffle", True)}
+            arguments |= {
+                "x": self._x,
+                "y": self._y,
+                "sample_weight": self._weight,
+                "shuffle": self._fit.get("shuffle", True),
+            }
             arguments["batch_size"] = batch_size
         else:
             arguments["x"] = self._rebatched(batch_size) if self.kind == "tf.data" else self._x
@@ -130,7 +138,10 @@ class Feed:
 
     def seen_batch(self, dataset: Any) -> int | None:
         """Samples in the first batch of a dataset."""
-        if self.kind in ("generator", "PyDataset"):  # drawing a batch to look at would use the data up, or start its threads
+        if self.kind in (
+            "generator",
+            "PyDataset",
+        ):  # drawing a batch to look at would use the data up, or start its threads
             return self.batch_size
         return _leading(next(iter(dataset)))
 
@@ -181,7 +192,9 @@ def digest(batch: Any, limit_bytes: int = 1 << 16) -> str:
     result = hashlib.sha256()
     for leaf in keras.tree.flatten(batch):
         if hasattr(leaf, "numpy") and not isinstance(leaf, tf.RaggedTensor | tf.SparseTensor):
-            result.update(np.ascontiguousarray(leaf.numpy()).tobytes()[:limit_bytes] if leaf.dtype != tf.string else b"")
+            result.update(
+                np.ascontiguousarray(leaf.numpy()).tobytes()[:limit_bytes] if leaf.dtype != tf.string else b""
+            )
     return result.hexdigest()[:16]
 
 

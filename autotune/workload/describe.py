@@ -10,12 +10,59 @@ import keras
 from autotune.workload.policy import sixteen_bit
 
 _NO_ARITHMETIC = {
-    "InputLayer", "Dropout", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D", "Flatten", "Reshape", "Permute",
-    "RepeatVector", "Cropping1D", "Cropping2D", "Cropping3D", "ZeroPadding1D", "ZeroPadding2D", "ZeroPadding3D", "Masking",
-    "Functional", "Sequential", "Concatenate", "Identity", "NotEqual", "Cast",
-}  # fmt: skip
-_UP = ("acc", "auc", "precision", "recall", "f1", "fbeta", "f_score", "iou", "dice", "r2", "cosine", "psnr", "ssim", "bleu")
-_DOWN = ("loss", "error", "mae", "mse", "rmse", "mape", "msle", "perplexity", "divergence", "hinge", "entropy", "distance")
+    "InputLayer",
+    "Dropout",
+    "SpatialDropout1D",
+    "SpatialDropout2D",
+    "SpatialDropout3D",
+    "Flatten",
+    "Reshape",
+    "Permute",
+    "RepeatVector",
+    "Cropping1D",
+    "Cropping2D",
+    "Cropping3D",
+    "ZeroPadding1D",
+    "ZeroPadding2D",
+    "ZeroPadding3D",
+    "Masking",
+    "Functional",
+    "Sequential",
+    "Concatenate",
+    "Identity",
+    "NotEqual",
+    "Cast",
+}
+_UP = (
+    "acc",
+    "auc",
+    "precision",
+    "recall",
+    "f1",
+    "fbeta",
+    "f_score",
+    "iou",
+    "dice",
+    "r2",
+    "cosine",
+    "psnr",
+    "ssim",
+    "bleu",
+)
+_DOWN = (
+    "loss",
+    "error",
+    "mae",
+    "mse",
+    "rmse",
+    "mape",
+    "msle",
+    "perplexity",
+    "divergence",
+    "hinge",
+    "entropy",
+    "distance",
+)
 
 
 def layers(model: Any) -> list[dict[str, Any]]:

@@ -19,11 +19,11 @@ _SEND_EVENTS = {"socket.connect": "a network connection", "subprocess.Popen": "a
 _HARMLESS = ("/dev/", "/proc/", "/sys/")
 
 
-class BlockedEffect(Exception):  # noqa: N818  it is a signal more than an error
+class BlockedEffect(Exception):
     """A callback of the user's tried to write or to send something inside a trial."""
 
 
-class EffectAfterFit(BaseException):  # noqa: N818  must pass the script's own `except Exception`
+class EffectAfterFit(BaseException):
     """The script tried to write or to send something after a ``fit`` that was not really run."""
 
 

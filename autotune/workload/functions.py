@@ -7,7 +7,18 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-_FIT_NAMES = ("x", "y", "sample_weight", "validation_data", "batch_size", "epochs", "steps_per_epoch", "validation_steps", "class_weight", "callbacks")
+_FIT_NAMES = (
+    "x",
+    "y",
+    "sample_weight",
+    "validation_data",
+    "batch_size",
+    "epochs",
+    "steps_per_epoch",
+    "validation_steps",
+    "class_weight",
+    "callbacks",
+)
 
 
 def offered() -> tuple[Callable[[], Any], Callable[[], Any]] | None:
@@ -44,7 +55,7 @@ def _arguments(data: Any) -> dict[str, Any]:
 
 
 def _dataset(value: Any) -> bool:
-    return hasattr(value, "element_spec") or hasattr(value, "__getitem__") and hasattr(value, "num_batches")
+    return hasattr(value, "element_spec") or (hasattr(value, "__getitem__") and hasattr(value, "num_batches"))
 
 
 def _required(function: Callable[..., Any]) -> bool:

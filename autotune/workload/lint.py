@@ -21,7 +21,9 @@ EXACT = {"mixed_bfloat16": 256, "mixed_float16": 2048}
 _SAMPLE = 4096
 
 
-def check(model: Any, fit: dict[str, Any], batch: Any, user: UserCode, policy_calls: list[PolicyCall]) -> list[dict[str, Any]]:
+def check(
+    model: Any, fit: dict[str, Any], batch: Any, user: UserCode, policy_calls: list[PolicyCall]
+) -> list[dict[str, Any]]:
     """All findings about a captured ``fit``, as plain dicts."""
     findings = check_code(user)
     x, y = _sample(fit, batch)
@@ -32,16 +34,21 @@ def check(model: Any, fit: dict[str, Any], batch: Any, user: UserCode, policy_ca
         if call.replaced:
             findings.append(
                 _finding(
-                    "policy_replaced", "info", f"the script sets the dtype policy {call.name} itself; trials set their own instead",
-                    line=call.location, advice="a recommendation to keep float32 means removing this line",
+                    "policy_replaced",
+                    "info",
+                    f"the script sets the dtype policy {call.name} itself; trials set their own instead",
+                    line=call.location,
+                    advice="a recommendation to keep float32 means removing this line",
                 )
             )
         elif call.name == "float32":
             findings.append(
                 _finding(
-                    "policy_overridden", "info",
+                    "policy_overridden",
+                    "info",
                     "the script sets the dtype policy to float32 itself: no 16-bit policy can take effect",
-                    line=call.location, advice="remove this line to let 16-bit policies be tried",
+                    line=call.location,
+                    advice="remove this line to let 16-bit policies be tried",
                 )
             )
     return findings
@@ -58,11 +65,20 @@ def _check_inputs(model: Any, x: Any) -> list[dict[str, Any]]:
         if largest > FLOAT16_MAX:
             findings.append(
                 _finding(
-                    "inputs_beyond_float16", "warning", f"input {name} reaches {largest:.6g}, beyond float16's 65504: it arrives as inf",
-                    policy="mixed_float16", advice="scale the inputs before they reach the model",
+                    "inputs_beyond_float16",
+                    "warning",
+                    f"input {name} reaches {largest:.6g}, beyond float16's 65504: it arrives as inf",
+                    policy="mixed_float16",
+                    advice="scale the inputs before they reach the model",
                 )
             )
-        columns = values.reshape(-1, values.shape[-1]) if values.ndim == 2 else values.reshape(-1, 1) if values.ndim == 1 else None
+        columns = (
+            values.reshape(-1, values.shape[-1])
+            if values.ndim == 2
+            else values.reshape(-1, 1)
+            if values.ndim == 1
+            else None
+        )
         if columns is None or columns.shape[1] > 512:
             continue
         for index in range(columns.shape[1]):
@@ -89,16 +105,22 @@ def _check_inputs(model: Any, x: Any) -> list[dict[str, Any]]:
 
 def _check_targets(model: Any, y: Any) -> list[dict[str, Any]]:
     for name, values in _named(y):
-        if np.issubdtype(values.dtype, np.number) and values.size and "sparse" not in str(getattr(model, "loss", "")).lower():
+        if (
+            np.issubdtype(values.dtype, np.number)
+            and values.size
+            and "sparse" not in str(getattr(model, "loss", "")).lower()
+        ):
             with np.errstate(invalid="ignore"):
                 largest = float(np.nanmax(np.abs(values.astype("float64"))))
             if largest > FLOAT16_MAX:
                 output = model.layers[-1] if getattr(model, "layers", None) else None
                 return [
                     _finding(
-                        "targets_beyond_float16", "warning",
-                        f"targets {name} reach {largest:.6g}: predictions of that size overflow in float16, whose range ends at 65504",
-                        layer=None if output is None else output.name, policy="mixed_float16",
+                        "targets_beyond_float16",
+                        "warning",
+                        f"targets {name} reach {largest:.6g}: predictions of that size overflow in float16 (65504)",
+                        layer=None if output is None else output.name,
+                        policy="mixed_float16",
                         advice='scale the targets, or give the output layer dtype="float32"',
                     )
                 ]
@@ -119,10 +141,13 @@ def _check_statistics(model: Any) -> list[dict[str, Any]]:
                 shown = f"{largest:.6g}" if np.isfinite(largest) else "inf"
                 findings.append(
                     _finding(
-                        "statistics_beyond_float16", "warning",
+                        "statistics_beyond_float16",
+                        "warning",
                         f"the adapted {name} of Normalization layer {layer.name} reaches {shown}, beyond float16's 65504: "
                         "it becomes inf and wipes out the column",
-                        layer=layer.name, policy="mixed_float16", advice='give that layer dtype="float32", or scale the column first',
+                        layer=layer.name,
+                        policy="mixed_float16",
+                        advice='give that layer dtype="float32", or scale the column first',
                     )
                 )
                 break
@@ -142,7 +167,13 @@ def _sample(fit: dict[str, Any], batch: Any) -> tuple[Any, Any]:
 def _named(value: Any) -> list[tuple[str, np.ndarray]]:
     if value is None:
         return []
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list | tuple) else [("", value)]
+    items = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, list | tuple)
+        else [("", value)]
+    )
     named = []
     for name, leaf in items:
         if hasattr(leaf, "numpy") and not hasattr(leaf, "row_splits"):
@@ -163,11 +194,14 @@ def script_writes(written: list[str], sent: list[str], script: str) -> list[dict
         shown = ", ".join(written[:3]) + (f" and {len(written) - 3} more" if len(written) > 3 else "")
         findings.append(
             _finding(
-                "script_writes", "info",
+                "script_writes",
+                "info",
                 f"{Path(script).name} itself writes {shown} before fit, in every trial",
                 advice="move it behind fit, or run on a copy of the folder, if that matters",
             )
         )
     if sent:
-        findings.append(_finding("script_sends", "info", f"{Path(script).name} starts {', '.join(sent)} before fit, in every trial"))
+        findings.append(
+            _finding("script_sends", "info", f"{Path(script).name} starts {', '.join(sent)} before fit, in every trial")
+        )
     return findings

@@ -45,29 +45,40 @@ def _train_steps(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
         line = f"{name}:{node.lineno}"
         if not called & {"scale_loss", "get_scaled_loss"}:
             yield {
-                "code": "loss_not_scaled", "severity": "warning", "policy": "mixed_float16", "line": line,
-                "message": "this train_step never calls optimizer.scale_loss: under mixed_float16 the gradients are divided by a loss "
+                "code": "loss_not_scaled",
+                "severity": "warning",
+                "policy": "mixed_float16",
+                "line": line,
+                "message": "this train_step never calls optimizer.scale_loss: under mixed_float16 its gradients are divided "
+                "by a loss "
                 "scale that they were never multiplied by, and hardly anything is learned",
                 "advice": "scaled = self.optimizer.scale_loss(loss) inside the tape, and take the gradients of that",
-            }  # fmt: skip
+            }
         elif called & _CLIPS:
             first_clip = min(at for at, what in calls if what in _CLIPS)
             yield {
-                "code": "clips_scaled_gradients", "severity": "warning", "policy": "mixed_float16", "line": f"{name}:{first_clip}",
-                "message": "this train_step clips gradients that are still multiplied by the loss scale: under mixed_float16 the clipped "
+                "code": "clips_scaled_gradients",
+                "severity": "warning",
+                "policy": "mixed_float16",
+                "line": f"{name}:{first_clip}",
+                "message": "this train_step clips gradients that are still multiplied by the loss scale: under mixed_float16 "
+                "the clipped "
                 "steps are as many times too small",
                 "advice": "give the optimizer clipnorm, global_clipnorm or clipvalue instead: it clips after unscaling",
-            }  # fmt: skip
+            }
 
 
 def _gone_calls(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and (what := _called(node)) in _GONE:
             yield {
-                "code": "loss_scaling_call_gone", "severity": "warning", "policy": "mixed_float16", "line": f"{name}:{node.lineno}",
+                "code": "loss_scaling_call_gone",
+                "severity": "warning",
+                "policy": "mixed_float16",
+                "line": f"{name}:{node.lineno}",
                 "message": f"{what} does not exist in Keras 3",
                 "advice": f"write {_GONE[what]}",
-            }  # fmt: skip
+            }
 
 
 def _constants(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
@@ -84,16 +95,22 @@ def _constants(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
                 line = f"{name}:{node.lineno}"
                 if isinstance(node.op, ast.Add | ast.Sub) and 0 < abs(value) < _FLOAT16_ZERO:
                     yield {
-                        "code": "epsilon_vanishes", "severity": "info", "policy": "mixed_float16", "line": line,
+                        "code": "epsilon_vanishes",
+                        "severity": "info",
+                        "policy": "mixed_float16",
+                        "line": line,
                         "message": f"epsilon {value:g} in {owner.name} is 0 in float16: it protects nothing there",
                         "advice": "use an epsilon of at least 1e-7, or compute this in float32",
-                    }  # fmt: skip
+                    }
                 elif abs(value) > _FLOAT16_MAX:
                     yield {
-                        "code": "constant_overflows", "severity": "info", "policy": "mixed_float16", "line": line,
+                        "code": "constant_overflows",
+                        "severity": "info",
+                        "policy": "mixed_float16",
+                        "line": line,
                         "message": f"constant {value:g} in {owner.name} is infinite in float16, and 0 times it is NaN",
                         "advice": "use a mask value of -3e4, or compute this in float32",
-                    }  # fmt: skip
+                    }
 
 
 def _uses_tensors(function: ast.FunctionDef) -> bool:
@@ -102,7 +119,13 @@ def _uses_tensors(function: ast.FunctionDef) -> bool:
 
 
 def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+    return (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else call.func.id
+        if isinstance(call.func, ast.Name)
+        else ""
+    )
 
 
 def _number(node: ast.expr) -> float | None:

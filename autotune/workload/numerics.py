@@ -38,10 +38,17 @@ def locate(model: Any, batch: Any) -> dict[str, Any] | None:
         limit = _LIMIT.get(layer.compute_dtype)
         size = f"; its largest input was {largest:.3g}" if largest is not None and np.isfinite(largest) else ""
         if not came_in_finite:
-            return _place(model, layer, "inputs", f"what arrives in {layer.compute_dtype} is not finite{_beyond(limit)}")
+            return _place(
+                model, layer, "inputs", f"what arrives in {layer.compute_dtype} is not finite{_beyond(limit)}"
+            )
         return _place(model, layer, "output", f"its output is not finite in {layer.compute_dtype}{size}")
     if loss is not None and not _finite(loss):
-        return {"layer": None, "type": None, "where": "loss", "detail": "every layer's output is finite, the loss is not"}
+        return {
+            "layer": None,
+            "type": None,
+            "where": "loss",
+            "detail": "every layer's output is finite, the loss is not",
+        }
     return _gradients(model, gradients)
 
 

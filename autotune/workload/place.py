@@ -26,7 +26,9 @@ class UserCode:
         """Whether a file is the user's: in the script's folder, and not in an environment there."""
         if filename == self.script:
             return True
-        return filename.startswith(self.folder + "/") and "site-packages" not in filename and "/lib/python" not in filename
+        return (
+            filename.startswith(self.folder + "/") and "site-packages" not in filename and "/lib/python" not in filename
+        )
 
     def caller(self) -> str:
         """``file:line`` of the innermost frame in the user's code; empty when there is none."""
@@ -39,9 +41,15 @@ class UserCode:
 
     def traceback(self, error: BaseException, limit: int = 6) -> str:
         """The user's own traceback, short: their frames and the error itself, none of ours or of the frameworks."""
-        frames = [frame for frame in traceback.extract_tb(_after_ours(error.__traceback__)) if self.owns(frame.filename)]
+        frames = [
+            frame for frame in traceback.extract_tb(_after_ours(error.__traceback__)) if self.owns(frame.filename)
+        ]
         lines = ["Traceback (most recent call last):\n", *traceback.format_list(frames[-limit:])] if frames else []
-        lines += [f"{type(error).__name__}: {summary(error)}"] if not isinstance(error, SyntaxError) else traceback.format_exception_only(error)
+        lines += (
+            [f"{type(error).__name__}: {summary(error)}"]
+            if not isinstance(error, SyntaxError)
+            else traceback.format_exception_only(error)
+        )
         return "".join(lines).rstrip()
 
     def line_of(self, error: BaseException) -> str:

@@ -30,7 +30,7 @@ def mix(value: int, seed: int) -> int:
 def fix_start() -> None:
     """Gives scripts that fix no seed of their own a fixed start for every generator."""
     random.seed(_START)
-    np.random.seed(_START)  # noqa: NPY002  the script's own legacy generator
+    np.random.seed(_START)
     tf.random.set_seed(_START)
     fresh = np.random.default_rng
     drawn = iter(range(_START, _START + 10**9))
@@ -92,7 +92,9 @@ def _mix_shuffles(shift_by: int) -> None:
     plain = tf.data.Dataset.shuffle
     drawn = iter(range(_START, _START + 10**9))
 
-    def shuffle(self: Any, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: Any = None, name: Any = None) -> Any:
+    def shuffle(
+        self: Any, buffer_size: Any, seed: Any = None, reshuffle_each_iteration: Any = None, name: Any = None
+    ) -> Any:
         # A shuffle that stays the same in every epoch often stands before a split: it belongs to the data.
         if reshuffle_each_iteration is not False and (seed is None or isinstance(seed, int)):
             seed = mix(next(drawn) if seed is None else seed, shift_by)

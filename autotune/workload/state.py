@@ -10,7 +10,7 @@ import numpy as np
 
 from autotune.records import Configuration, LossScale
 
-_Schedule = keras.optimizers.schedules.LearningRateSchedule
+_Schedule: Any = keras.optimizers.schedules.LearningRateSchedule
 _LossScaled = keras.optimizers.LossScaleOptimizer
 
 
@@ -51,7 +51,9 @@ class ModelState:
         self._optimizer = getattr(model, "optimizer", None)
         self._weights = [np.array(v) for v in model.variables]
         self._optimizer_values = [[_read(v) for v in optimizer.variables] for optimizer in self._optimizers]
-        self._rates = [_plain(o)._learning_rate if hasattr(_plain(o), "_learning_rate") else None for o in self._optimizers]
+        self._rates = [
+            _plain(o)._learning_rate if hasattr(_plain(o), "_learning_rate") else None for o in self._optimizers
+        ]
         self._scales = [_scaling(o) for o in self._optimizers]
         self._compile = (model.jit_compile, model.steps_per_execution)
         self._policies = {id(layer): layer.dtype_policy for layer in model._flatten_layers()}
@@ -131,7 +133,9 @@ def _scale_loss(model: Any, scale: LossScale) -> None:
         model.optimizer = plain
         return
     if not isinstance(optimizer, _LossScaled):
-        model.optimizer = optimizer = _LossScaled(type(optimizer).from_config(optimizer.get_config()), name="loss_scale_optimizer")
+        model.optimizer = optimizer = _LossScaled(
+            type(optimizer).from_config(optimizer.get_config()), name="loss_scale_optimizer"
+        )
         if model.built:
             optimizer.build(model.trainable_variables)
     optimizer.initial_scale = scale.initial

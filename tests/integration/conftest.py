@@ -41,7 +41,9 @@ def bench_for(forking: LocalLauncher, tmp_path: Path) -> Iterator[Callable[..., 
             shutil.copy(SCRIPTS / name, script)
         else:
             script.write_text(text)
-        spec = WorkerSpec(script=str(script), target=name, arguments=arguments, cwd=str(folder), log_path="", metric=metric)
+        spec = WorkerSpec(
+            script=str(script), target=name, arguments=arguments, cwd=str(folder), log_path="", metric=metric
+        )
         bench = Bench(launcher or forking, spec, str(logs))
         benches.append(bench)
         return bench, folder

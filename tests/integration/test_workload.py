@@ -35,7 +35,11 @@ def test_named_inputs_and_outputs_with_weights(bench_for: Make) -> None:
     bench, _ = bench_for("dict_inputs_weights.py")
     workload = captured(bench, "dict_inputs_weights.py")
     assert (workload.data, workload.samples_per_epoch, workload.steps_per_epoch) == ("arrays", 480, 8)
-    assert (workload.metric, workload.metric_direction, workload.validation) == ("val_first_accuracy", "max", "validation_split")
+    assert (workload.metric, workload.metric_direction, workload.validation) == (
+        "val_first_accuracy",
+        "max",
+        "validation_split",
+    )
     measured = timed(bench, Configuration(batch_size=96))
     assert (measured.outcome, measured.batch_size_seen) == (Outcome.OK, 96)
     assert "val_second_mae" in trained(bench, Configuration(batch_size=96)).curve[-1].values

@@ -6,7 +6,7 @@ from autotune.probe.cpuinfo import parse_cpuinfo
 
 
 def test_x86_name_flags_and_processors() -> None:
-    text = "processor\t: 0\nmodel name\t: AMD  EPYC 9B14\nflags\t\t: fpu lm avx2 avx512_bf16\n\nprocessor\t: 1\nflags\t\t: fpu lm avx2\n"
+    text = "processor\t: 0\nmodel name\t: AMD  EPYC 9B14\nflags\t\t: fpu lm avx2 avx512_bf16\n\nprocessor\t: 1\nflags\t\t: fpu lm avx2\n"  # noqa: E501  a recorded line
     facts = parse_cpuinfo(text)
     assert (facts.name, facts.architecture, facts.processors) == ("AMD EPYC 9B14", "x86_64", 2)
     # Only what every core has can be used.
