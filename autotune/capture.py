@@ -14,6 +14,8 @@ _LOOP_HINT = (
     "or give a module with build_model() and load_data()"
 )
 
+_LONGEST_REASON = 120
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Captured:
@@ -110,8 +112,11 @@ def failure(failed: CaptureFailed, target: str, wanted: int | None) -> AutotuneE
         )
     place = f" ({message['line']})" if message.get("line") else ""
     where = "inside fit" if failed.kind == "fit" else "before fit"
+    reason = str(message.get("reason", failed.kind))
+    if len(reason) > _LONGEST_REASON and traceback:
+        reason = reason.partition(":")[0]  # the whole of it stands below
     return WorkloadError(
-        f"{target} fails {where}{place}: {message.get('reason', failed.kind)}",
+        f"{target} fails {where}{place}: {reason}",
         hint="the script must run by itself first",
         detail=traceback,
     )

@@ -144,13 +144,17 @@ class Search:
         self._listener(
             StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation")
         )
+        duel_id = f"{self.baseline.key}-{leader.key}"
+        earlier = [old for old in self._recalled if old.duel_id == duel_id]
+        if len(earlier) == 2:
+            self.measurements += [replace(old, number=len(self.measurements) + n) for n, old in enumerate(earlier)]
+            return
         self._listener(TrialStarted(purpose="duel", configuration=leader))
         deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, 20.0))
 
         def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:
             return self._duel_settled(ours, theirs) or self._budget.elapsed_s > deadline
 
-        duel_id = f"{self.baseline.key}-{leader.key}"
         for measurement in self._bench.duel(self.baseline, leader, chunk_s=_CHUNK_S, duel_id=duel_id, enough=settled):
             self._keep(measurement)
 

@@ -102,6 +102,7 @@ def _tune(
 ) -> Recommendation:
     listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
     digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
+    folder.check_same(digest)
     captured = capture(bench, str(settings.target), digest, settings.fit, max(5.0, budget.left_s - 2.0))
     workload = captured.workload
     if settings.epochs is not None:

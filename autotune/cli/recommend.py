@@ -106,6 +106,9 @@ def recommend(settings: Settings, command: str) -> int:
         answer = tune(settings, listener, command=command)
     _show(settings, answer)
     if answer.interrupted:
+        arguments = f" -- {shlex.join(settings.arguments)}" if settings.arguments else ""
+        resume = f"autotune recommend {shlex.quote(str(settings.target))} --resume {shlex.quote(answer.run_folder)}{arguments}"
+        print(f"interrupted; what was measured is kept. Go on with: {resume}", file=sys.stderr)
         return 130
     if settings.require_gain and answer.verdict == "keep_baseline":
         raise NoGainError("no gain was found, and --require-gain asks for one", hint=answer.headline)

@@ -106,7 +106,7 @@ class Session:
                 kind=kind,
                 reason=f"{type(error).__name__}: {summary(error)}",
                 traceback=self._user.traceback(error),
-                line=self._user.line_of(error),
+                line=self._user.line_of(error) or call.location,
             )
         finally:
             for stream in (sys.stdout, sys.stderr):

@@ -21,7 +21,8 @@ RECOMMENDATION = "recommendation.json"
 RUN = "run.json"
 TRIALS = "trials.jsonl"
 _LOCK = ".lock"
-_OURS = {RECOMMENDATION, RUN, TRIALS, _LOCK, "logs", "study.log", "report.html", "report.md"}
+_SCRIPT = "script.sha256"
+_OURS = {RECOMMENDATION, RUN, TRIALS, _LOCK, _SCRIPT, "figures", "logs", "study.log", "report.html", "report.md"}
 
 
 class RunFolder:
@@ -81,7 +82,7 @@ class RunFolder:
                     hint=f"go on with --resume {path}, or start over with --fresh",
                 )
             folder = cls(path)
-            for name in (TRIALS, RUN, RECOMMENDATION, "study.log", "report.html", "report.md"):
+            for name in (TRIALS, RUN, RECOMMENDATION, _SCRIPT, "study.log", "report.html", "report.md"):
                 with contextlib.suppress(FileNotFoundError):
                     (path / name).unlink()
             return folder
@@ -131,6 +132,22 @@ class RunFolder:
         """Replaces the stored measurements, atomically."""
         text = "".join(json.dumps(to_json(m), allow_nan=False) + "\n" for m in measurements)
         write_atomically(self.path / TRIALS, text)
+
+    def check_same(self, digest: str) -> None:
+        """Notes which script this run is about, or checks it on resume.
+
+        Args:
+            digest: Hash of the script.
+
+        Raises:
+            UsageError: What was measured belongs to another version of the script.
+        """
+        file = self.path / _SCRIPT
+        if file.exists() and (self.path / TRIALS).exists() and file.read_text(encoding="utf-8").strip() != digest:
+            raise UsageError(
+                "the script has changed since this run was interrupted", hint="start a new run without --resume"
+            )
+        write_atomically(file, digest + "\n")
 
     def write_run(self, record: RunRecord) -> None:
         """Stores the whole record, atomically."""

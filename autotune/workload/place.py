@@ -76,7 +76,7 @@ def summary(error: BaseException, limit: int = 500) -> str:
     lines = [line for line in lines if line and not line.startswith(("File ", "Detected at node", "[[{{node", "[["))]
     if "Graph execution error:" in lines[:1]:
         lines = [line for line in lines if line.startswith("(0)")] or lines[1:]
-    text = _COLOUR.sub("", " ".join(lines))
+    text = _COLOUR.sub("", " ".join(lines)).partition(" Arguments received by ")[0]
     return text if len(text) <= limit else text[:limit] + " ..."
 
 
