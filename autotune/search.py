@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from autotune.budget import REPORT_S, Budget
-from autotune.errors import BudgetError, WorkloadError
+from autotune.errors import BudgetError, NoisyMachineError, WorkloadError
 from autotune.judge.board import board as make_board
-from autotune.judge.speed import enough, hopeless, paired_ratio
+from autotune.judge.speed import enough, hopeless, paired_ratio, speed
 from autotune.measure.bench import Bench, QualityPlan
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
 from autotune.prove import QualityRun, next_run, ranked
@@ -30,6 +30,9 @@ from autotune.strategies.protocol import Strategy
 
 _CHUNK_S = 0.15
 _LEAST_CHUNKS = 4
+_LEAST_TIME_S = 3.0
+# Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
+_TOO_NOISY = 0.25
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
 
@@ -163,10 +166,22 @@ class Search:
         return self._plan.excluded
 
     def _time_baseline(self) -> None:
+        if self._budget.left_s < _LEAST_TIME_S:
+            raise BudgetError(
+                f"the budget ran out before the baseline was measured: {self._budget.elapsed_s:.0f} s went by until fit",
+                hint=f"give at least --budget {2 * self._budget.elapsed_s + 30:.0f}s",
+            )
         measurement = self._time(self.baseline, first=True)
-        if measurement.outcome is Outcome.OK:
-            return
-        raise baseline_failure(measurement, self._workload.target)
+        if measurement.outcome is not Outcome.OK:
+            raise baseline_failure(measurement, self._workload.target)
+        found = speed(measurement.chunks)
+        half = None if found is None else found.step_time_s.half_log
+        if half is None or half > _TOO_NOISY:
+            spread = "could not be told" if half is None else f"is uncertain by {half:.0%}"
+            raise NoisyMachineError(
+                f"this machine is too noisy to measure on: the baseline's step time {spread}",
+                hint="stop other programs, or try again later",
+            )
 
     def _time(self, configuration: Configuration, *, first: bool = False) -> Measurement:
         known = self._recall("speed", configuration, 0)
@@ -189,10 +204,10 @@ class Search:
         self._budget.spent("speed", self._budget.elapsed_s - started)
         kept = self._keep(measurement)
         standing = self.board().of(configuration)
-        speed = None if standing is None else standing.relative_speed
+        relative = None if standing is None else standing.relative_speed
         self._study.tell(
             number,
-            speed,
+            relative,
             kept.outcome,
             {"seed": 0, "key": configuration.key, "reason": kept.reason or ""},
             infeasible=kept.outcome is not Outcome.OK,
