@@ -32,7 +32,10 @@ _CHUNK_S = 0.15
 _LEAST_CHUNKS = 4
 _LEAST_TIME_S = 3.0
 # Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
-_TOO_NOISY = 0.25
+_TOO_NOISY = 0.35
+# All else is compared with the baseline: its trial goes on this many times longer until it is known well enough.
+_BASELINE_PATIENCE = 5.0
+_GOOD_ENOUGH = 0.04
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
 
@@ -196,8 +199,8 @@ class Search:
         measurement = self._bench.speed(
             configuration,
             chunk_s=_CHUNK_S,
-            limit_s=min(limit_s, 1.0) if hopeless_policy else limit_s,
-            stop=self._racing(configuration, baseline),
+            limit_s=_BASELINE_PATIENCE * limit_s if first else min(limit_s, 1.0) if hopeless_policy else limit_s,
+            stop=self._racing(baseline, limit_s),
             input_free=first,
             capture_limit_s=max(5.0, self._budget.left_s),
         )
@@ -263,7 +266,9 @@ class Search:
         chunks = [c for c in self.measurements[0].chunks if not c.warmup] or list(self.measurements[0].chunks)
         return sum(c.duration_s for c in chunks) / sum(c.steps for c in chunks)
 
-    def _racing(self, configuration: Configuration, baseline: Measurement | None) -> Callable[[list[Chunk]], bool]:
+    def _racing(self, baseline: Measurement | None, limit_s: float) -> Callable[[list[Chunk]], bool]:
+        """When a speed trial may end: its interval is narrow, or it is hopeless; the baseline's has more patience."""
+
         def stop(chunks: list[Chunk]) -> bool:
             timed = [c for c in chunks if not c.warmup]
             if timed:
@@ -273,7 +278,11 @@ class Search:
                 return False
             if enough(timed):
                 return True
-            return baseline is not None and hopeless(baseline.chunks, timed)
+            if baseline is not None:
+                return hopeless(baseline.chunks, timed)
+            found = speed(timed)
+            half = None if found is None else found.step_time_s.half_log
+            return sum(c.duration_s for c in timed) >= limit_s and half is not None and half <= _GOOD_ENOUGH
 
         return stop
 
