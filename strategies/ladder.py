@@ -9,6 +9,8 @@ from autotune.records.configuration import REFERENCE_POLICIES
 
 # The ladder of batches ends where twice the batch brings less than this in samples a second.
 _LEAST_STEP = 1.03
+# A knob that brings less is left alone: the simpler configuration is the better one.
+_LEAST_KNOB = 1.02
 
 
 class Ladder:
@@ -79,7 +81,7 @@ def _climb(
         if standing is None:
             return point, best
         found = _speed(standing, False) if standing.alive else 0.0
-        if found > speed:
+        if found > speed * _LEAST_KNOB:
             chosen, speed = point, found
         if found < previous * _LEAST_STEP and len(values) > 2:
             break  # more of the same brings nothing more

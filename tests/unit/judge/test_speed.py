@@ -1,0 +1,72 @@
+"""Step times and ratios from timed chunks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autotune.judge.speed import enough, hopeless, paired_ratio, relative_speed, speed
+from autotune.records import Chunk
+from tests.unit.builders import chunks
+
+
+def test_warm_up_does_not_count() -> None:
+    """The warm-up chunk, a hundred times slower, leaves no trace."""
+    found = speed(chunks(0.01))
+    assert found is not None and found.steady
+    assert found.step_time_s.value == pytest.approx(0.01, rel=0.01)
+    assert found.samples_per_s.value == pytest.approx(3200, rel=0.01)
+
+
+def test_steady_state_is_found_not_assumed() -> None:
+    """Slow first chunks are dropped; a trial that keeps drifting is not called steady."""
+    settling = [Chunk(steps=1, duration_s=d, samples=1) for d in (3.0, 2.0, 1.5, 1.0, 1.0, 1.01, 0.99, 1.0, 1.0, 1.0)]
+    found = speed(settling)
+    assert found is not None and found.steady and found.step_time_s.value == pytest.approx(1.0, rel=0.01)
+    drifting = [Chunk(steps=1, duration_s=1.2**n, samples=1) for n in range(10)]
+    assert not speed(drifting).steady  # type: ignore[union-attr]
+
+
+def test_without_chunks_nothing_is_known() -> None:
+    """No chunk, no speed, no ratio."""
+    assert speed(chunks(0.01)[:1]) is None
+    assert relative_speed(chunks(0.01), ()) is None
+
+
+def test_relative_speed_counts_samples_not_steps() -> None:
+    """Twice the batch at the same step time is twice as fast."""
+    ratio = relative_speed(chunks(0.01), chunks(0.01, batch=64, seed=1))
+    assert ratio is not None and ratio.value == pytest.approx(2.0, rel=0.01)
+
+
+def test_pairs_cancel_a_drift_of_the_machine() -> None:
+    """The machine slows down by half over the duel; the ratio stays, with a narrow interval."""
+    rng = np.random.default_rng(0)
+    drift = np.linspace(1.0, 2.0, 24)
+    sides = [
+        [Chunk(steps=1, duration_s=float(t * d * np.exp(0.01 * rng.standard_normal())), samples=1) for d in drift]
+        for t in (1.0, 0.8)
+    ]
+    ratio = paired_ratio(*sides)
+    assert ratio is not None and ratio.low is not None and ratio.high is not None
+    assert ratio.low <= 1.25 <= ratio.high and ratio.high - ratio.low < 0.03
+
+
+def test_claims_of_a_duel_between_equals() -> None:
+    """Two equal sides, heavy-tailed noise: a gain of 1.03 is claimed in less than 2.5% of duels."""
+    rng = np.random.default_rng(1)
+    claims = 0
+    for _ in range(2000):
+        a, b = (np.exp(0.03 * rng.standard_t(3, 16)) for _ in range(2))
+        sides = ([Chunk(steps=1, duration_s=float(t), samples=1) for t in side] for side in (a, b))
+        ratio = paired_ratio(*sides)
+        claims += ratio is not None and ratio.low is not None and ratio.low >= 1.03
+    assert claims / 2000 < 0.025
+
+
+def test_racing_ends_when_it_is_certain() -> None:
+    """A narrow interval is enough; five times slower is hopeless after four chunks; equal is not."""
+    assert enough(chunks(0.01, count=12, noise=0.003))
+    assert not enough(chunks(0.01, count=12, noise=0.2))
+    assert hopeless(chunks(0.01), chunks(0.05, count=4))
+    assert not hopeless(chunks(0.01), chunks(0.0101, count=4))

@@ -1,0 +1,69 @@
+"""Updates applied, skips while the scale settles, scales that fall."""
+
+from __future__ import annotations
+
+from autotune.judge.stability import fault, settled_at, skipped, stability
+from autotune.records import Outcome
+from tests.unit.builders import FLOAT16, quality_run, speed_trial, trace
+
+
+def run(applied: list[int], **more: object):  # noqa: ANN201
+    total, updates = 0, []
+    for step in applied:
+        total += step
+        updates.append(total)
+    values = {
+        "loss_scale_initial": 32768.0,
+        "loss_scale_final": 1024.0,
+        "trace": trace(updates=updates),
+        "updates": total,
+    }
+    return quality_run(FLOAT16, 0, [0.9], **{**values, "steps": len(applied), **more})
+
+
+def test_skips_while_the_first_scale_settles_are_healthy() -> None:
+    """A dozen at the start are no fault and are not counted."""
+    healthy = run([0] * 12 + [1] * 400)
+    assert fault(healthy) is None
+    assert skipped(healthy) == (0, 400)
+
+
+def test_skips_after_settling_are_counted() -> None:
+    """More than 1% after the scale has settled is a fault."""
+    sick = run([1] * 100 + [0, 1, 1, 1] * 50)
+    assert skipped(sick) == (50, 300)
+    assert "50 of 300 updates were skipped" in (fault(sick) or "")
+
+
+def test_a_scale_below_one_is_a_fault_although_updates_count() -> None:
+    """Zero gradients count as finite: the scale tells."""
+    assert "loss scale fell" in (fault(run([1] * 100, loss_scale_final=2.0**-20)) or "")
+
+
+def test_weights_that_do_not_move_are_a_fault() -> None:
+    """Whatever the metric says."""
+    assert "no weight moved" in (fault(run([1] * 100, weights_moved=False)) or "")
+
+
+def test_an_outcome_other_than_ok_is_a_fault_with_its_reason() -> None:
+    """The reason is kept."""
+    assert fault(run([1], outcome=Outcome.NON_FINITE, reason="loss not finite")) == "loss not finite"
+
+
+def test_never_settled_counts_everything() -> None:
+    """A run that always skips has no settled part."""
+    assert settled_at([False] * 200) is None
+    assert skipped(run([0] * 200)) == (200, 200)
+
+
+def test_without_a_trace_halvings_explain_skips() -> None:
+    """Five skips, five halvings: nothing lost after settling."""
+    trial = speed_trial(FLOAT16, steps=105, updates=100, loss_scale_initial=2.0**15, loss_scale_final=2.0**10)
+    assert skipped(trial) == (0, 105)
+
+
+def test_evidence_adds_up_over_trials() -> None:
+    """Steps of all trials; no skipped updates known is not zero skipped."""
+    found = stability([speed_trial(), quality_run(FLOAT16, 0, [0.9], nonfinite_steps=0)])
+    assert (found.steps, found.nonfinite_steps, found.skipped_updates) == (152, 0, 0)
+    assert stability([speed_trial(updates=None)]).skipped_updates is None
