@@ -1,0 +1,146 @@
+"""The decision rule."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from autotune.recommend import recommend
+from autotune.records import Configuration, Excluded, JudgeOptions, Measurement, Outcome
+from autotune.records.codec import dumps, loads
+from autotune.records.recommendation import Recommendation
+from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, duel, quality_run, record, speed_trial
+
+GOOD = [0.80, 0.90, 0.93, 0.95]
+
+
+def proven(
+    configuration: Configuration, step_time_s: float, curve: list[float] | None = None, seeds: int = 3
+) -> list[Measurement]:
+    """A speed trial, quality runs and a duel of one configuration."""
+    runs = [quality_run(configuration, s, [v + 0.001 * s for v in curve or GOOD]) for s in range(seeds)]
+    return [speed_trial(configuration, step_time_s, noise_seed=3), *runs, *duel(0.010, configuration, step_time_s)]
+
+
+def base() -> list[Measurement]:
+    """The baseline: 10 ms a step."""
+    return [speed_trial(), *(quality_run(BASELINE, s, [v + 0.001 * s for v in GOOD]) for s in range(3))]
+
+
+def test_a_proven_faster_policy_is_recommended_with_the_duels_ratio() -> None:
+    """The claim is the ratio of the closing duel, not of separate trials."""
+    measured = proven(BFLOAT16, 0.005)
+    measured[0] = speed_trial(BFLOAT16, 0.004)  # the separate trial was too kind
+    answer = recommend(record([*base(), *measured]))
+    assert (answer.verdict, answer.configuration) == ("recommended", BFLOAT16)
+    assert answer.speed.source == "duel" and answer.speed.pairs == 20
+    assert answer.speed.speedup == pytest.approx(2.0, rel=0.02)
+    assert answer.speed.step_time_s == pytest.approx(0.005, rel=0.02)
+    assert answer.accuracy.verdict == "matches" and answer.accuracy.seeds == 3
+    assert "mixed_bfloat16" in answer.headline and "2.0" in answer.headline
+
+
+@pytest.mark.parametrize(
+    ("curve", "seeds", "why"),
+    [([0.4, 0.5, 0.6, 0.7], 3, "worse"), (GOOD, 2, "open"), (GOOD, 1, "open")],
+)
+def test_only_a_match_over_three_seeds_is_recommended(curve: list[float], seeds: int, why: str) -> None:
+    """Worse or not settled: the baseline stays, and the reason is told."""
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.005, curve, seeds)]))
+    assert answer.verdict == "keep_baseline" and answer.configuration == BASELINE
+    assert why in " ".join((*answer.why, *(row.reason for row in answer.excluded)))
+    assert answer.speed.speedup is None and answer.speed.source is None
+
+
+@pytest.mark.parametrize(
+    ("step_time_s", "verdict"), [(0.0099, "keep_baseline"), (0.0095, "recommended"), (0.02, "keep_baseline")]
+)
+def test_a_gain_below_the_smallest_keeps_the_baseline(step_time_s: float, verdict: str) -> None:
+    """The lower end of the interval has to be at least 1.03."""
+    assert recommend(record([*base(), *proven(BFLOAT16, step_time_s)])).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        {"outcome": Outcome.NON_FINITE, "reason": "loss not finite within 10 steps"},
+        {"loss_scale_initial": 32768.0, "loss_scale_final": 0.5},
+        {"weights_moved": False},
+    ],
+)
+def test_unstable_configurations_are_never_recommended(fault: dict[str, object]) -> None:
+    """However fast, and although its quality runs look fine."""
+    measured = proven(FLOAT16, 0.002)
+    measured[0] = replace(measured[0], **fault)
+    answer = recommend(record([*base(), *measured]))
+    assert answer.verdict == "keep_baseline"
+    assert any(row.configuration == FLOAT16 and row.reason for row in answer.excluded)
+
+
+def test_memory_above_the_limit_is_not_admissible() -> None:
+    """The limit is the user's word; close to it is a warning."""
+    big = [replace(m, peak_memory_bytes=2 * 2**30) for m in proven(BFLOAT16, 0.005)]
+    assert recommend(record([*base(), *big], options=JudgeOptions(memory_limit_bytes=2**30))).verdict == "keep_baseline"
+    near = recommend(record([*base(), *big], options=JudgeOptions(memory_limit_bytes=int(2.1 * 2**30))))
+    assert near.verdict == "recommended" and "memory_near_limit" in {finding.code for finding in near.findings}
+
+
+def test_a_reference_is_never_recommended() -> None:
+    """float64 is a yardstick, even where it is fastest."""
+    double = BASELINE.but(policy="float64")
+    answer = recommend(record([*base(), *proven(double, 0.001)]))
+    assert answer.verdict == "keep_baseline"
+    assert "float64" in {row.policy for row in answer.policy_table}
+
+
+def test_of_two_the_surer_gain_wins() -> None:
+    """The highest lower bound, not the highest estimate."""
+    other = BASELINE.but(steps_per_execution=16)
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.005), *proven(other, 0.006)]))
+    assert answer.configuration == BFLOAT16
+    assert any("less than the recommended one" in row.reason for row in answer.excluded)
+
+
+def test_a_larger_batch_wins_by_time_to_quality_only() -> None:
+    """Twice the samples a second and a slower start: not twice as fast to the same quality."""
+    double = BASELINE.but(batch_size=64)
+    answer = recommend(record([*base(), *proven(double, 0.010, [0.55, 0.70, 0.85, 0.95])]))
+    assert answer.verdict == "recommended" and answer.speed.speedup == pytest.approx(2.0, rel=0.02)
+    assert answer.speed.time_to_quality_speedup is not None and answer.speed.time_to_quality_speedup < 1.9
+    assert "sooner to the same quality" in answer.headline
+    late = recommend(record([*base(), *proven(double, 0.010, [0.3, 0.5, 0.7, 0.8])]))
+    assert late.verdict == "keep_baseline"
+
+
+def test_interrupted_run_gives_the_best_proven_answer() -> None:
+    """Without a duel the ratio of separate trials stands, and is called so."""
+    measured = [m for m in proven(BFLOAT16, 0.005) if m.purpose != "duel"]
+    answer = recommend(record([*base(), *measured], interrupted=True))
+    assert (answer.verdict, answer.speed.source, answer.interrupted) == ("recommended", "trials", True)
+    nothing = recommend(record([speed_trial()], interrupted=True))
+    assert nothing.verdict == "keep_baseline" and "interrupted" in nothing.headline
+
+
+def test_what_it_saves() -> None:
+    """Planned epochs at both speeds; tuning is paid back after its time over the saving of an epoch."""
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.005)], tuning_s=60.0))
+    cost = answer.cost
+    assert cost.baseline_run_s == pytest.approx(5 * 1000 / 3200, rel=0.02)
+    assert cost.run_s == pytest.approx(cost.baseline_run_s / 2, rel=0.03)
+    assert cost.break_even_epochs == pytest.approx(60.0 / ((cost.baseline_run_s - cost.run_s) / 5), rel=0.01)
+
+
+def test_every_figure_survives_json() -> None:
+    """The record is the same after a round trip, and what the plan left out is in it."""
+    left = Excluded(configuration=BASELINE.but(batch_size=512), reason="too few updates")
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.005)], excluded=(left,)))
+    assert loads(Recommendation, dumps(answer)) == answer
+    assert left in answer.excluded
+    assert len(answer.trials) == len(base()) + len(proven(BFLOAT16, 0.005))
+
+
+def test_open_questions_are_told() -> None:
+    """A budget that was too short does not read as a settled answer."""
+    answer = recommend(record([speed_trial()], open_questions=("batch 256 was not timed: needs about 1 more minute",)))
+    assert "within the budget" in answer.headline and answer.open_questions
