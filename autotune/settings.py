@@ -247,11 +247,12 @@ def check_target(target: Path, cwd: Path) -> Path:
         raise UsageError(f"{target} is a folder", hint="give the script in it that calls fit")
     try:
         source = path.read_bytes()
-        if b"\0" in source:
-            raise UsageError(f"{target} is not Python source", hint="give a .py file")
-        ast.parse(source, filename=str(target))
     except OSError as error:
         raise UsageError(f"{target} cannot be read: {error.strerror}") from None
+    if b"\0" in source:
+        raise UsageError(f"{target} is not Python source", hint="give a .py file")
+    try:
+        ast.parse(source, filename=str(target))
     except (SyntaxError, ValueError) as error:
         if path.suffix not in (".py", ""):
             raise UsageError(f"{target} is not Python source", hint="give a .py file") from None

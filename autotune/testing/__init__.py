@@ -1,1 +1,1 @@
-"""testing."""
+"""Contracts that plug-ins must keep, for their authors to run."""

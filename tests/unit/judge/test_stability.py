@@ -7,7 +7,7 @@ from autotune.records import Outcome
 from tests.unit.builders import FLOAT16, quality_run, speed_trial, trace
 
 
-def run(applied: list[int], **more: object):  # noqa: ANN201
+def run(applied: list[int], **more: object):
     total, updates = 0, []
     for step in applied:
         total += step

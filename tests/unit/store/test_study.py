@@ -1,0 +1,58 @@
+"""The Optuna study: complete, readable by others, clean after a crash."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
+
+from autotune.records import LossScale, Outcome, SearchSpace
+from autotune.store import Study
+from tests.unit.builders import BASELINE, FLOAT16
+
+SPACE = SearchSpace(
+    baseline=BASELINE,
+    policies=("float32", "mixed_float16"),
+    batch_sizes=(32, 64),
+    loss_scales=(None, LossScale(initial=1024.0)),
+    learning_rate_rules=("1", "sqrt"),
+)
+
+
+def loaded(folder: Path) -> optuna.Study:
+    path = str(folder / "study.log")
+    storage = optuna.storages.JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
+    return optuna.load_study(study_name="autotune", storage=storage)
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> None:
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+
+
+def test_every_trial_is_there_with_its_parameters(tmp_path: Path) -> None:
+    """Asked and told trials open with plain Optuna; failed ones are complete, worthless and marked infeasible."""
+    study = Study(tmp_path)
+    scaled = FLOAT16.but(loss_scale=LossScale(initial=1024.0))
+    for configuration, value, outcome in (
+        (BASELINE, 1.0, Outcome.OK), (FLOAT16, None, Outcome.NON_FINITE), (scaled, 0.5, Outcome.OK),
+        (BASELINE.but(batch_size=64, learning_rate_factor=2.0**0.5), 1.7, Outcome.OK),
+    ):  # fmt: skip
+        number = study.ask(configuration, SPACE)
+        study.tell(number, value, outcome, {"seed": 0}, infeasible=outcome is not Outcome.OK)
+    trials = loaded(tmp_path).trials
+    assert [t.value for t in trials] == [1.0, 0.0, 0.5, 1.7]
+    assert [t.params["policy"] for t in trials] == ["float32", "mixed_float16", "mixed_float16", "float32"]
+    assert "loss_scale" not in trials[0].params and "1024" in trials[2].params["loss_scale"]
+    assert [t.user_attrs["feasible"] for t in trials] == [True, False, True, True]
+    assert {t.state.name for t in trials} == {"COMPLETE"}
+
+
+def test_trials_whose_parent_died_are_told_failed(tmp_path: Path) -> None:
+    """A trial left running by a killed run does not stay so."""
+    Study(tmp_path).ask(BASELINE, SPACE)
+    assert [t.state.name for t in loaded(tmp_path).trials] == ["RUNNING"]
+    Study(tmp_path)
+    assert [t.state.name for t in loaded(tmp_path).trials] == ["FAIL"]
