@@ -146,13 +146,15 @@ class LocalWorker:
                 raise WorkerDied("it used more memory than the limit allows", outcome="out_of_memory")
 
     def _kill_group(self) -> None:
+        started: list[psutil.Process] = []
+        with contextlib.suppress(psutil.Error):  # also those that left the group, and on Windows, which has none
+            parent = psutil.Process(self.pid)
+            started = [*parent.children(recursive=True), parent]
         if os.name == "posix":
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
-            return
-        with contextlib.suppress(psutil.Error):  # no process groups on Windows: end the tree
-            parent = psutil.Process(self.pid)
-            for process in [*parent.children(recursive=True), parent]:
+        for process in started:
+            with contextlib.suppress(psutil.Error):
                 process.kill()
 
     def _death(self) -> WorkerDied:
