@@ -1,93 +1,82 @@
-"""What is installed: one top-level name, everything that is needed, nothing that gets in a user's way."""
+"""What is distributed: one top-level name, everything that is needed, and the tree's own list of packages."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tarfile
 import tomllib
 import zipfile
+from email.parser import HeaderParser
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+import autotune
+from tests.packaging.conftest import ROOT, Built
 
-
-def run(*command: str, cwd: Path) -> str:
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+TEMPLATES = {path.name for path in (ROOT / "reports" / "templates").iterdir() if path.is_file()}
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[zipfile.ZipFile, tarfile.TarFile]:
-    """A wheel and a source distribution, built from a copy of the tracked files."""
-    out = tmp_path_factory.mktemp("dist")
-    source = out / "source"
-    names = run(
-        "git", "ls-files", "autotune", "strategies", "reports", "pyproject.toml", "README.md", "LICENSE", cwd=ROOT
-    ).split()
-    for name in names:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        (source / name).write_bytes((ROOT / name).read_bytes())
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source), cwd=out)
-    return zipfile.ZipFile(next(out.glob("*.whl"))), tarfile.open(next(out.glob("*.tar.gz")))
+def in_wheel(built: Built) -> set[str]:
+    """Names of the files in the wheel."""
+    with zipfile.ZipFile(built.wheel) as wheel:
+        return set(wheel.namelist())
+
+
+@pytest.fixture(scope="module")
+def in_sdist(built: Built) -> set[str]:
+    """Names of the files in the source distribution, below its folder."""
+    with tarfile.open(built.sdist) as sdist:
+        return {member.name.split("/", 1)[1] for member in sdist.getmembers() if member.isfile()}
 
 
 @pytest.mark.slow
-def test_the_wheel_installs_one_top_level_name(built: tuple[zipfile.ZipFile, tarfile.TarFile]) -> None:
-    """``strategies`` and ``reports`` live inside the package, not beside it."""
-    names = {name.split("/")[0] for name in built[0].namelist() if ".dist-info" not in name}
-    assert names == {"autotune"}
+def test_the_wheel_has_one_top_level_name(in_wheel: set[str]) -> None:
+    """``strategies`` and ``reports`` lie inside the package: users have folders of these names."""
+    assert {name.split("/")[0] for name in in_wheel if ".dist-info/" not in name} == {"autotune"}
 
 
 @pytest.mark.slow
-def test_templates_and_marker_are_inside(built: tuple[zipfile.ZipFile, tarfile.TarFile]) -> None:
-    """Every template of the tree and ``py.typed`` are in the wheel and in the source distribution."""
-    templates = {p.name for p in (ROOT / "reports" / "templates").iterdir() if p.is_file()}
-    wheel = built[0].namelist()
-    assert templates and {f"autotune/reports/templates/{name}" for name in templates} <= set(wheel)
-    assert "autotune/py.typed" in wheel
-    source = {name.split("/", 1)[1] for name in built[1].getnames() if "/" in name}
-    assert {f"reports/templates/{name}" for name in templates} | {"pyproject.toml", "README.md", "LICENSE"} <= source
+def test_every_module_is_in_the_wheel(in_wheel: set[str]) -> None:
+    """A module that imports in the tree imports once installed."""
+    tree = {path.relative_to(ROOT).as_posix() for path in (ROOT / "autotune").rglob("*.py")}
+    for folder in ("strategies", "reports"):
+        tree |= {"autotune/" + path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("*.py")}
+    assert {name for name in in_wheel if name.endswith(".py")} == tree
+
+
+@pytest.mark.slow
+def test_templates_types_and_licence_are_in_the_wheel(in_wheel: set[str]) -> None:
+    """Reports render, type checkers see the types, and the licence travels along."""
+    assert TEMPLATES
+    assert {f"autotune/reports/templates/{name}" for name in TEMPLATES} | {"autotune/py.typed"} <= in_wheel
+    assert [name for name in in_wheel if name.endswith(".dist-info/licenses/LICENSE")]
+
+
+@pytest.mark.slow
+def test_the_source_distribution_is_complete(in_sdist: set[str]) -> None:
+    """The wheel is built from it, and people can read what they got."""
+    assert {f"reports/templates/{name}" for name in TEMPLATES} <= in_sdist
+    assert {"pyproject.toml", "README.md", "LICENSE", "autotune/py.typed", "strategies/__init__.py"} <= in_sdist
+
+
+@pytest.mark.slow
+def test_name_version_and_licence_of_the_wheel(built: Built) -> None:
+    """The distribution's name differs from the package's; the version has one home."""
+    with zipfile.ZipFile(built.wheel) as wheel:
+        (name,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
+        metadata = HeaderParser().parsestr(wheel.read(name).decode())
+    assert metadata["Name"] == "keras-autotune"
+    assert metadata["Version"] == autotune.__version__
+    assert metadata["License-Expression"] == "MIT"
 
 
 def test_every_package_is_listed() -> None:
-    """The list of packages in pyproject.toml is the tree's."""
-    listed = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"])
-    found = {".".join(p.parent.relative_to(ROOT).parts) for p in (ROOT / "autotune").rglob("__init__.py")}
-    for name in ("strategies", "reports"):
-        found |= {"autotune." + ".".join(p.parent.relative_to(ROOT).parts) for p in (ROOT / name).rglob("__init__.py")}
-    assert listed == found
+    """The packages that pyproject.toml lists are those of the tree: none forgotten, none gone."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]
+    assert sorted(listed) == sorted({*_packages("autotune"), *_packages("strategies"), *_packages("reports")})
 
 
-def test_help_is_instant_because_it_imports_nothing_heavy(tmp_path: Path) -> None:
-    """Neither the frameworks nor the large libraries are imported for ``autotune --help``."""
-    code = (
-        "import sys\nfrom autotune.cli.main import run\n"
-        "assert run(['--help']) == 0\n"
-        "heavy = {'tensorflow', 'keras', 'optuna', 'pandas', 'scipy', 'altair', 'numpy', 'pydantic'}\n"
-        "print(sorted(heavy & {name.split('.')[0] for name in sys.modules}), file=sys.stderr)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
-    assert done.stderr.strip() == "[]"
-
-
-def test_a_users_own_modules_do_no_harm(tmp_path: Path) -> None:
-    """Folders and files of our names in the working folder are not taken for ours by the installed command."""
-    for name in ("strategies", "reports", "records"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "__init__.py").write_text("raise SystemExit('the user\\'s own')\n")
-    (tmp_path / "autotune.py").write_text("raise SystemExit('the user\\'s own')\n")
-    command = Path(sys.executable).parent / "autotune"
-    if not command.exists():
-        pytest.skip("the console script is not installed beside this interpreter")
-    assert "recommend" in run(str(command), "--help", cwd=tmp_path)
-    assert "schema" in run(str(command), "schema", cwd=tmp_path)
-
-
-def test_import_from_any_folder(tmp_path: Path) -> None:
-    """An installed copy, editable or not, imports from anywhere, mapped packages included, without the frameworks."""
-    code = "import sys, autotune, autotune.strategies, autotune.reports, autotune.api\nassert 'tensorflow' not in sys.modules\n"
-    run(sys.executable, "-P", "-c", code, cwd=tmp_path)
+def _packages(folder: str) -> set[str]:
+    names = {".".join(path.parent.relative_to(ROOT).parts) for path in Path(ROOT, folder).rglob("__init__.py")}
+    return names if folder == "autotune" else {f"autotune.{name}" for name in names}
