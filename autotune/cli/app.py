@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-_COMMANDS = ("recommend", "probe", "run", "report", "schema")
+_COMMANDS = ("recommend", "diagnose", "probe", "run", "report", "schema")
 
 
 def make_app() -> typer.Typer:

@@ -194,6 +194,18 @@ class Bench:
         )
         return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
 
+    def profile(self, policy: str, seed: int, limit_s: float) -> Message:
+        """How large the numbers of the model are, with the weights as that worker's last trial left them.
+
+        Raises:
+            WorkerDied: The worker did not survive it.
+            CaptureFailed: The script did not reach its fit.
+        """
+        worker = self._worker((policy, seed), limit_s)
+        worker.send({"op": "profile"})
+        event = worker.receive(limit_s)
+        return event if event is not None and event["event"] == "profile" else {"layers": {}, "gradients": None}
+
     def duel(
         self,
         baseline: Configuration,

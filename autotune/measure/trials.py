@@ -22,6 +22,7 @@ from autotune.workload.data import Feed
 from autotune.workload.effects import Effects
 from autotune.workload.instrument import StepRecorder
 from autotune.workload.place import UserCode, out_of_memory, summary
+from autotune.workload.profile import profile
 from autotune.workload.state import ModelState, hash_weights, loss_scale, updates_applied
 
 _WARM_S = 0.1
@@ -49,6 +50,8 @@ class Trials:
 
         A ``stop`` that comes after its trial has ended by itself is passed over here.
         """
+        if command["op"] == "profile":
+            self._profile()
         if command["op"] not in ("speed", "quality"):
             return
         started = time.monotonic()
@@ -205,6 +208,13 @@ class Trials:
             self.state.apply(configuration)
             place = numerics.locate(self.call.model, self.feed.first_batch)
         return {"outcome": "non_finite", "nonfinite_logs": names, "first_nonfinite_step": step, "place": place}
+
+    def _profile(self) -> None:
+        """Sends how large the numbers of the model are, with the weights as the last trial left them."""
+        try:
+            self.channel.send("profile", **profile(self.call.model, self.feed.first_batch))
+        except Exception as error:  # a model that cannot be run eagerly has no profile, and no fault
+            self.channel.send("profile", layers={}, gradients=None, reason=f"{type(error).__name__}: {summary(error)}")
 
     def _failure(self, error: Exception) -> dict[str, Any]:
         return {

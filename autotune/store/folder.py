@@ -22,7 +22,19 @@ RUN = "run.json"
 TRIALS = "trials.jsonl"
 _LOCK = ".lock"
 _SCRIPT = "script.sha256"
-_OURS = {RECOMMENDATION, RUN, TRIALS, _LOCK, _SCRIPT, "figures", "logs", "study.log", "report.html", "report.md"}
+_OURS = {
+    RECOMMENDATION,
+    RUN,
+    TRIALS,
+    _LOCK,
+    _SCRIPT,
+    "diagnosis.json",
+    "figures",
+    "logs",
+    "study.log",
+    "report.html",
+    "report.md",
+}
 
 
 class RunFolder:

@@ -1,0 +1,231 @@
+"""Numerics: which policy works with a model, whatever its speed, and what becomes of its numbers in 16 bits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from autotune.budget import Budget
+from autotune.capture import Captured, capture
+from autotune.errors import WorkerDied
+from autotune.judge.accuracy import is_open
+from autotune.judge.board import Case, cases
+from autotune.judge.findings import findings
+from autotune.judge.gradients import gradient_numerics
+from autotune.judge.stability import stability
+from autotune.measure.bench import Bench, CaptureFailed, QualityPlan
+from autotune.measure.spec import WorkerSpec
+from autotune.probe.profile import probe
+from autotune.progress import Listener, StageStarted, TrialEnded, TrialStarted, ignore
+from autotune.quality_plan import quality_plan
+from autotune.records import POLICIES, Configuration, HardwareProfile, Measurement, Outcome, WorkloadInfo
+from autotune.records.codec import dumps, from_json
+from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis
+from autotune.search import baseline_failure
+from autotune.settings import Settings
+from autotune.store import RunFolder
+from autotune.store.folder import write_atomically
+from autotune.tuner import LauncherFactory, local_launcher
+
+# A longest run of this long, and seeds while the budget lasts: diagnose answers within a minute or so.
+_PART_OF_BUDGET = 0.9
+
+
+def diagnose(
+    settings: Settings, listener: Listener = ignore, *, launcher: LauncherFactory | None = None, command: str = ""
+) -> Diagnosis:
+    """Trains under each policy and judges it against float32 over paired seeds.
+
+    Args:
+        settings: What to do; ``budget_s`` bounds it.
+        listener: Is told what happens.
+        launcher: Makes the launcher of workers; workers on this machine by default.
+        command: The command line, for the record.
+
+    Raises:
+        WorkloadError: The script fails, never calls ``fit``, or is not finite at float32.
+        BudgetError: The budget ran out before the baseline was trained.
+    """
+    budget = Budget(settings.budget_s)
+    folder = RunFolder.open_for(settings)
+    with folder:
+        listener(StageStarted(stage="probe", detail="what this machine is"))
+        profile = probe()
+        workers = (launcher or local_launcher)(folder.logs, profile, settings.memory_limit_bytes)
+        spec = WorkerSpec(
+            script=str(settings.target.resolve()),
+            target=str(settings.target),
+            arguments=settings.arguments,
+            cwd=str(Path.cwd()),
+            log_path="",
+            metric=settings.metric or "",
+        )
+        bench = Bench(workers, spec, str(folder.logs))
+        try:
+            run = _Run(settings, listener, budget, bench, folder)
+            answer = run.answer(profile, command)
+            write_atomically(folder.path / "diagnosis.json", dumps(answer))
+            return answer
+        finally:
+            bench.close()
+            workers.close()
+
+
+class _Run:
+    def __init__(self, settings: Settings, listener: Listener, budget: Budget, bench: Bench, folder: RunFolder) -> None:
+        self._settings = settings
+        self._listener = listener
+        self._budget = budget
+        self._bench = bench
+        self._folder = folder
+        self._options = settings.judge_options()
+        self._measurements: list[Measurement] = []
+
+    def answer(self, hardware: HardwareProfile, command: str) -> Diagnosis:
+        captured = self._capture()
+        workload = captured.workload
+        baseline = Configuration(
+            batch_size=workload.batch_size,
+            jit_compile=workload.jit_compile,
+            steps_per_execution=workload.steps_per_execution,
+        )
+        plan = self._plan(workload, baseline, captured.validation_batches)
+        self._listener(StageStarted(stage="prove", detail="training under each policy, whatever its speed"))
+        first = self._train(baseline, 0, plan)
+        if first.outcome is not Outcome.OK:
+            raise baseline_failure(first, workload.target)
+        numbers = self._profile()
+        named = self._settings.policies or POLICIES
+        policies = [policy for policy in POLICIES if policy != baseline.policy and policy in named]
+        for seed in range(self._options.maximum_seeds):
+            for policy in policies:
+                candidate = baseline.but(policy=policy)
+                if seed > 0 and not self._wants_more(candidate, baseline, workload):
+                    continue
+                if seed > 0 and not self._known(baseline, seed):
+                    self._train(baseline, seed, plan)
+                self._train(candidate, seed, plan)
+        judged = cases(baseline, workload, self._options, self._measurements)
+        return self._diagnosis(judged, captured, hardware, numbers, plan, command)
+
+    def _capture(self) -> Captured:
+        settings = self._settings
+        self._listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
+        digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
+        return capture(self._bench, str(settings.target), digest, settings.fit, max(5.0, self._budget.left_s))
+
+    def _plan(self, workload: WorkloadInfo, baseline: Configuration, validation_batches: int | None) -> QualityPlan:
+        timed = self._bench.speed(baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks: False)
+        if timed.outcome is not Outcome.OK:
+            raise baseline_failure(timed, workload.target)
+        counted = [c for c in timed.chunks if not c.warmup] or list(timed.chunks)
+        step_time_s = sum(c.duration_s for c in counted) / sum(c.steps for c in counted)
+        left_s = _PART_OF_BUDGET * self._budget.left_s
+        return quality_plan(
+            workload, step_time_s, left_s, epochs=self._settings.epochs, validation_batches=validation_batches
+        )
+
+    def _train(self, configuration: Configuration, seed: int, plan: QualityPlan) -> Measurement:
+        self._listener(TrialStarted(purpose="quality", configuration=configuration, seed=seed))
+        started = self._budget.elapsed_s
+        measured = self._bench.quality(configuration, seed, plan)
+        self._budget.spent("quality", self._budget.elapsed_s - started)
+        kept = replace(measured, number=len(self._measurements), started_s=started)
+        self._measurements.append(kept)
+        self._folder.append(kept)
+        self._listener(TrialEnded(measurement=kept))
+        return kept
+
+    def _wants_more(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> bool:
+        case = self._case(candidate, baseline, workload)
+        if case is None or case.outcome is not Outcome.OK or case.accuracy is None:
+            return False
+        affordable = 2 * self._budget.expected_s("quality", 5.0) <= self._budget.left_s
+        return is_open(case.accuracy, self._options) and affordable
+
+    def _case(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> Case | None:
+        judged = cases(baseline, workload, self._options, self._measurements)
+        return next((case for case in judged if case.configuration == candidate), None)
+
+    def _known(self, configuration: Configuration, seed: int) -> bool:
+        return any(m.configuration == configuration and m.seed == seed for m in self._measurements)
+
+    def _profile(self) -> Mapping[str, Any]:
+        try:
+            return self._bench.profile("float32", 0, 60.0)
+        except (WorkerDied, CaptureFailed):
+            return {"layers": {}, "gradients": None}
+
+    def _diagnosis(
+        self,
+        judged: list[Case],
+        captured: Captured,
+        hardware: HardwareProfile,
+        numbers: Mapping[str, Any],
+        plan: QualityPlan,
+        command: str,
+    ) -> Diagnosis:
+        workload = captured.workload
+        by_policy = {case.configuration.policy: case for case in judged}
+        half = by_policy.get("mixed_float16")
+        computed = {layer.path: layer.compute_dtype for layer in _layers(half)} if half is not None else {}
+        return Diagnosis(
+            target=workload.target,
+            policies={policy: _policy(case, workload) for policy, case in by_policy.items()},
+            layers=tuple(
+                LayerNumerics(
+                    path=layer.path,
+                    type=layer.type,
+                    variable_dtype=layer.variable_dtype,
+                    compute_dtype=computed.get(layer.path),
+                    activations=_distribution(numbers["layers"].get(layer.path, {}).get("activations")),
+                    gradients=_distribution(numbers["layers"].get(layer.path, {}).get("gradients")),
+                )
+                for layer in workload.layers
+            ),
+            gradients=gradient_numerics(_distribution(numbers["gradients"])),
+            findings=findings(judged, workload, hardware, self._options, captured.findings),
+            share_of_plan=plan.share,
+            command=command,
+        )
+
+
+def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
+    found = stability(case.trials)
+    last = case.trials[-1]
+    accuracy = case.accuracy
+    outcome = case.outcome or Outcome.OK
+    if case.fault is not None:
+        evidence = case.fault
+        if outcome is Outcome.OK:  # its runs ended by themselves, but too few of their updates were applied
+            outcome = Outcome.NO_UPDATES
+    elif accuracy is None:
+        evidence = f"trained {found.steps} steps, nothing non-finite"
+    else:
+        figures = f"{_figure(accuracy.candidate)} against {_figure(accuracy.baseline)}"
+        evidence = f"{workload.metric} {figures} over {accuracy.seeds} paired seeds: {accuracy.verdict}"
+    return PolicyDiagnosis(
+        outcome=outcome,
+        accuracy=accuracy,
+        steps=found.steps,
+        skipped_updates=found.skipped_updates,
+        evidence=evidence,
+        sixteen_bit_layers=last.sixteen_bit_layers,
+        arithmetic_layers=last.arithmetic_layers,
+        layers=_layers(case),
+    )
+
+
+def _layers(case: Case) -> tuple[Any, ...]:
+    return next((m.layers for m in reversed(case.trials) if m.layers), ())
+
+
+def _distribution(data: Any) -> Distribution | None:
+    return None if data is None else from_json(Distribution, data, what="the worker's profile")
+
+
+def _figure(value: float | None) -> str:
+    return "not finite" if value is None else f"{value:.4g}"

@@ -1,0 +1,88 @@
+"""A diagnosis on one screen."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from autotune.records.diagnosis import Diagnosis, Distribution
+from autotune.reports.format import percent, significant
+
+_NOTABLE = 1e-4
+_MOST_ROWS = 12
+
+
+def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
+    """Prints policies, layers that lose numbers in 16 bits, gradients against float16, and findings.
+
+    Args:
+        diagnosis: What was found.
+        console: Where to print.
+    """
+    console.print(Text(f"{diagnosis.target}: numerics by policy"), style="bold")
+    console.print()
+    table = Table(box=None, pad_edge=False)
+    for column in ("policy", "outcome", "16-bit layers", "evidence"):
+        table.add_column(column)
+    for name, policy in diagnosis.policies.items():
+        accuracy = f", accuracy {policy.accuracy.verdict}" if policy.accuracy is not None else ""
+        layers = (
+            "-" if policy.sixteen_bit_layers is None else f"{policy.sixteen_bit_layers} of {policy.arithmetic_layers}"
+        )
+        table.add_row(Text(name), Text(f"{policy.outcome}{accuracy}"), layers, Text(policy.evidence))
+    console.print(table)
+    _layers(diagnosis, console)
+    _gradients(diagnosis, console)
+    if diagnosis.findings:
+        console.print("\nlook at", style="bold")
+        for finding in diagnosis.findings:
+            place = f" ({finding.line})" if finding.line else ""
+            advice = f"; {finding.advice}" if finding.advice else ""
+            console.print(Text(f"  {finding.severity}: {finding.message}{place}{advice}"))
+
+
+def _layers(diagnosis: Diagnosis, console: Console) -> None:
+    rows = [layer for layer in diagnosis.layers if layer.activations is not None or layer.gradients is not None]
+    if not rows:
+        return
+    console.print("\nlayers, at float32: largest activation; share lost in float16 (vanish, overflow)", style="bold")
+    table = Table(box=None, pad_edge=False)
+    for column in ("layer", "type", "largest", "activations lost", "gradients lost"):
+        table.add_column(column)
+    for layer in sorted(rows, key=lambda item: -max(_lost(item.activations), _lost(item.gradients)))[:_MOST_ROWS]:
+        largest = "-" if layer.activations is None else significant(layer.activations.largest)
+        table.add_row(Text(layer.path), Text(layer.type), largest, _share(layer.activations), _share(layer.gradients))
+    console.print(table)
+
+
+def _gradients(diagnosis: Diagnosis, console: Console) -> None:
+    gradients = diagnosis.gradients
+    console.print("\na gradient meets float16", style="bold")
+    table = Table(box=None, pad_edge=False)
+    for column in ("gradient", "as float16", f"times {gradients.scale:g}"):
+        table.add_column(column, justify="right")
+    for row in gradients.survival:
+        table.add_row(
+            f"{row.gradient:.0e}",
+            f"{row.as_float16:.3g}" if row.survives else "0, lost",
+            f"{row.scaled_as_float16:.3g}" if row.scaled_survives else "0, lost",
+        )
+    console.print(table)
+    shares = ", ".join(f"{percent(share)} {name}" for name, share in gradients.surviving.items() if share is not None)
+    if shares:
+        predicted = significant(gradients.predicted_loss_scale)
+        console.print(f"of this model's gradients float16 keeps {shares}; predicted loss scale {predicted}")
+
+
+def _lost(numbers: Distribution | None) -> float:
+    if numbers is None:
+        return 0.0
+    return (numbers.vanish.get("float16") or 0.0) + (numbers.overflow.get("float16") or 0.0)
+
+
+def _share(numbers: Distribution | None) -> str:
+    if numbers is None:
+        return "-"
+    lost = _lost(numbers)
+    return "none" if lost == 0.0 else f"below {_NOTABLE:.0e}" if lost < _NOTABLE else percent(lost)
