@@ -330,7 +330,7 @@ class Search:
         best = next(iter(ranked(self.board(), self._options)), None)
         if best is None:
             return
-        state = "proven" if best.proof == "matches" else f"{best.seeds} of {self._options.minimum_seeds} seeds"
+        state = "proven" if best.proof == "matches" else f"open after {best.seeds} seed{'s' if best.seeds > 1 else ''}"
         name = best.configuration.describe(self.baseline)
         text = f"{name}, {best.time_to_quality or 0:.2f}x sooner to the same quality ({state})"
         if text != self._best:
