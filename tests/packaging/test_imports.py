@@ -12,7 +12,7 @@ from tests.packaging.conftest import run
 
 HEAVY = {"altair", "jax", "keras", "numpy", "optuna", "pandas", "scipy", "tensorflow", "torch"}
 _TELL = "\nimport json, sys\nprint('\\n' + json.dumps(sorted({name.split('.')[0] for name in sys.modules})))"
-_COMMANDS = ("recommend", "probe", "run", "report", "schema")
+_COMMANDS = ("recommend", "probe", "diagnose", "run", "report", "schema")
 
 
 def imported_by(code: str, cwd: Path) -> set[str]:
