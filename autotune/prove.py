@@ -118,7 +118,7 @@ def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOpt
     rules: Sequence[str] = [rule for rule in _RULES if rule in space.learning_rate_rules]
     worse = 0
     for rung in sorted(rungs, key=lambda s: (s.configuration.batch_size or 0, s.configuration.key)):
-        if (rung.relative_speed_high or rung.relative_speed or 0.0) < _WORTH * max(best, options.minimum_gain):
+        if not _could_gain(rung, best, max(_WORTH, options.minimum_gain)):
             continue  # even with no sample more than the baseline it would not beat what is known
         gains: dict[str, float] = {}
         for rule, variant in _variants(space, rung.configuration, rules):
@@ -148,8 +148,18 @@ def _variants(
 def _worth_proving(standing: Standing, baseline: Configuration, options: JudgeOptions) -> bool:
     if standing.configuration == baseline or standing.configuration.policy in REFERENCE_POLICIES or not standing.alive:
         return False
+    return _could_gain(standing, 1.0, options.minimum_gain)
+
+
+def _could_gain(standing: Standing, known: float, factor: float) -> bool:
+    """Whether samples a second alone leave hope of a factor over what is known.
+
+    The upper end must reach it, and the estimate half of it: a wide interval around no gain is no hope.
+    """
+    if standing.relative_speed is None:
+        return False
     high = standing.relative_speed_high or standing.relative_speed
-    return high is not None and high >= options.minimum_gain
+    return high >= factor * known and standing.relative_speed >= (1.0 + factor) / 2.0 * known
 
 
 def _gain(standing: Standing) -> float:
