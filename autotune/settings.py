@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 import tomllib
-from collections.abc import Mapping
+import warnings
+from collections.abc import Callable, Mapping
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from autotune.errors import UsageError, WorkloadError
 from autotune.records import POLICIES, REFERENCE_POLICIES, JudgeOptions
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeIs
 
 PREFIX = "AUTOTUNE_"
 # Variables with our prefix that are not settings of a run.
@@ -20,6 +26,7 @@ _OTHER_VARIABLES = {"AUTOTUNE_DEBUG", "AUTOTUNE_CACHE_DIR"}
 _DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 OutputFormat = Literal["terminal", "json"]
+_HINT = "autotune recommend --help lists all options"
 
 
 class Settings(BaseModel):
@@ -53,13 +60,13 @@ class Settings(BaseModel):
 
     target: Path
     arguments: tuple[str, ...] = ()
-    budget_s: float = Field(600.0, ge=1.0)
+    budget_s: float = Field(600.0, ge=1.0, allow_inf_nan=False)
     out: Path | None = None
     policies: tuple[str, ...] | None = None
     batch_sizes: tuple[int, ...] | None = None
     keep_batch_size: bool = False
     metric: str | None = None
-    tolerance: float = Field(0.01, gt=0.0)
+    tolerance: float = Field(0.01, gt=0.0, allow_inf_nan=False)
     tolerance_absolute: bool = False
     seeds: int = Field(8, ge=3, le=20)
     strategy: str = "ladder"
@@ -127,10 +134,10 @@ def duration_s(text: str | float) -> float:
     Raises:
         ValueError: The text is no duration.
     """
-    if isinstance(text, int | float):
+    if _is_number(text):
         return float(text)
-    found = _DURATION.fullmatch(text.strip().lower())
-    if not text.strip() or found is None or not any(found.groups()):
+    found = _DURATION.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+    if found is None or not any(found.groups()):
         raise ValueError(f"{text!r} is no duration; write 90s, 10m or 1h30m")
     hours, minutes, seconds = (float(part) if part else 0.0 for part in found.groups())
     return 3600.0 * hours + 60.0 * minutes + seconds
@@ -142,34 +149,31 @@ def size_bytes(text: str | int) -> int:
     Raises:
         ValueError: The text is no size.
     """
-    if isinstance(text, int):
+    if isinstance(text, int) and not isinstance(text, bool):
         return text
-    found = _SIZE.fullmatch(text.strip())
+    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
     if found is None:
         raise ValueError(f"{text!r} is no size; write 8GiB or 500MB")
     number, unit, binary = found.groups()
     power = " kmgt".index(unit.lower() or " ")
-    return int(float(number) * (1024 if binary else 1000) ** power)
+    return int(Decimal(number) * (1024 if binary else 1000) ** power)
 
 
-def batch_sizes(text: str | list[int] | tuple[int, ...]) -> tuple[int, ...]:
-    """Batches from ``32:1024`` (doublings) or ``32,48,64``.
+def batch_sizes(text: str | int | list[int] | tuple[int, ...]) -> tuple[int, ...]:
+    """Batches from ``32:1024`` (doublings), ``32,48,64`` or a single one.
 
     Raises:
-        ValueError: The text is neither, or a batch is not positive.
+        ValueError: The text is none of these, or a batch is not positive.
     """
-    if not isinstance(text, str):
-        sizes = tuple(int(size) for size in text)
-    elif ":" in text:
-        low, _, high = text.partition(":")
-        first, last = int(low), int(high)
-        if first < 1 or last < first:
+    if isinstance(text, str) and ":" in text:
+        bounds = [_whole(part) for part in text.split(":")]
+        if len(bounds) != 2 or None in bounds or not 1 <= (first := bounds[0] or 0) <= (last := bounds[1] or 0):
             raise ValueError(f"{text!r} is no range of batches; write 32:1024")
-        sizes = tuple(first * 2**k for k in range(64) if first * 2**k <= last)
-    else:
-        sizes = tuple(int(part) for part in text.split(","))
-    if not sizes or any(size < 1 for size in sizes):
-        raise ValueError(f"{text!r}: a batch is a whole number of at least 1")
+        return tuple(first * 2**k for k in range(64) if first * 2**k <= last)
+    parts = text.split(",") if isinstance(text, str) else text if isinstance(text, list | tuple) else (text,)
+    sizes = [_whole(part) or 0 for part in parts]
+    if not sizes or min(sizes) < 1:
+        raise ValueError(f"{text!r}: a batch is a whole number of at least 1; write 32,48,64 or 32:1024")
     return tuple(dict.fromkeys(sizes))
 
 
@@ -179,15 +183,60 @@ def tolerance(text: str | float) -> tuple[float, bool]:
     Raises:
         ValueError: The text is none of these.
     """
-    if isinstance(text, int | float):
+    if _is_number(text):
         return float(text), False
-    value = text.strip()
-    if value.startswith("abs:"):
-        return float(value.removeprefix("abs:")), True
-    return (float(value[:-1]) / 100.0, False) if value.endswith("%") else (float(value), False)
+    value = text.strip() if isinstance(text, str) else ""
+    try:
+        if value.startswith("abs:"):
+            return float(value.removeprefix("abs:")), True
+        return (float(value[:-1]) / 100.0, False) if value.endswith("%") else (float(value), False)
+    except ValueError:
+        raise ValueError(f"{text!r} is no margin; write 1%, 0.01 or abs:0.005") from None
 
 
-_PARSERS: dict[str, Any] = {"budget": duration_s, "memory_limit": size_bytes, "batch_size": batch_sizes}
+def arguments(text: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Arguments of the script from a list, or from one text as a shell would split it.
+
+    Raises:
+        ValueError: The text is neither, or a quotation in it does not end.
+    """
+    if isinstance(text, str):
+        return tuple(shlex.split(text))
+    if isinstance(text, list | tuple):
+        return tuple(str(part) for part in text)
+    raise ValueError(f"{text!r} is no list of arguments")
+
+
+def policies(text: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
+    """Names of policies from a list, or from one text with commas.
+
+    Raises:
+        ValueError: It is neither.
+    """
+    if not isinstance(text, str | list | tuple):
+        raise ValueError(f"{text!r} is no list of policies")
+    parts = text.split(",") if isinstance(text, str) else text
+    return tuple(str(part).strip() for part in parts if str(part).strip())
+
+
+def _is_number(value: object) -> TypeIs[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _whole(part: object) -> int | None:
+    """A whole number, None where it is none."""
+    if isinstance(part, int) and not isinstance(part, bool):
+        return part
+    return int(part) if isinstance(part, str) and part.strip().isdecimal() else None
+
+
+_PARSERS: dict[str, Callable[[Any], Any]] = {
+    "arguments": arguments,
+    "batch_size": batch_sizes,
+    "budget": duration_s,
+    "memory_limit": size_bytes,
+    "policy": policies,
+}
 _NAMES = {
     "budget": "budget_s",
     "memory_limit": "memory_limit_bytes",
@@ -217,20 +266,24 @@ def resolve(
     """
     path = check_target(Path(target), cwd or Path.cwd())
     values: dict[str, Any] = {}
+    labels: dict[str, str] = {}
     for source, given in _sources(path, options or {}, environment or {}):
         for name, value in given.items():
-            values |= _parsed(name, value, source)
+            label = _label(name, source)
+            if name == "target":  # only the command line names what is tuned
+                raise UsageError(f"{label}: there is no such setting", hint=_HINT)
+            parsed = _parsed(name, value, label)
+            values |= parsed
+            labels |= dict.fromkeys(parsed, label)
     try:
         return Settings(target=Path(target), **values)
     except ValidationError as error:
         first = error.errors()[0]
-        field = str(first["loc"][0]) if first["loc"] else ""
-        option = next((short for short, long in _NAMES.items() if long == field), field)
-        place = f"--{option.replace('_', '-')}: " if option else ""
+        label = labels.get(str(first["loc"][0]), str(first["loc"][0])) if first["loc"] else ""
         message = str(first.get("ctx", {}).get("error") or first["msg"])
         if first["type"] == "extra_forbidden":
             message = "there is no such setting"
-        raise UsageError(f"{place}{message}", hint="autotune recommend --help lists all options") from None
+        raise UsageError(f"{label}: {message}" if label else message, hint=_HINT) from None
 
 
 def check_target(target: Path, cwd: Path) -> Path:
@@ -241,18 +294,27 @@ def check_target(target: Path, cwd: Path) -> Path:
         WorkloadError: It has a syntax error.
     """
     path = cwd / target
-    if not path.exists():
-        raise UsageError(f"{target} does not exist", hint="give the path of a training script")
-    if path.is_dir():
-        raise UsageError(f"{target} is a folder", hint="give the script in it that calls fit")
     try:
+        if not path.exists():
+            raise UsageError(f"{target} does not exist", hint="give the path of a training script")
+        if path.is_dir():
+            raise UsageError(f"{target} is a folder", hint="give the script in it that calls fit")
         source = path.read_bytes()
+        if b"\0" in source:
+            raise UsageError(f"{target} is not Python source", hint="give a .py file")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Python says them where the script runs
+            ast.parse(source, filename=str(target))
+    except UsageError:  # is a ValueError too
+        raise
     except OSError as error:
-        raise UsageError(f"{target} cannot be read: {error.strerror}") from None
-    if b"\0" in source:
-        raise UsageError(f"{target} is not Python source", hint="give a .py file")
-    try:
-        ast.parse(source, filename=str(target))
+        raise UsageError(
+            f"{target} cannot be read: {error.strerror}", hint="give the path of a training script"
+        ) from None
+    except (MemoryError, RecursionError):
+        raise WorkloadError(
+            f"{target} is nested too deeply for Python", hint="the script must run by itself first"
+        ) from None
     except (SyntaxError, ValueError) as error:
         if path.suffix not in (".py", ""):
             raise UsageError(f"{target} is not Python source", hint="give a .py file") from None
@@ -289,27 +351,33 @@ def _project_table(path: Path) -> tuple[str, Mapping[str, Any]]:
         file = folder / "pyproject.toml"
         if file.is_file():
             try:
-                table = tomllib.loads(file.read_text(encoding="utf-8")).get("tool", {}).get("autotune", {})
+                content = tomllib.loads(file.read_text(encoding="utf-8"))
             except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
-                raise UsageError(f"{file} cannot be read: {error}") from None
+                raise UsageError(f"{file} cannot be read: {error}", hint="mend it, or move it away") from None
+            tool = content.get("tool", {})
+            table = tool.get("autotune", {}) if isinstance(tool, dict) else {}
+            if not isinstance(table, dict):
+                raise UsageError(
+                    f"[tool.autotune] in {file} is no table", hint='write budget = "10m" and the like below it'
+                )
             return str(file), {name.replace("-", "_"): value for name, value in table.items()}
     return "", {}
 
 
-def _parsed(name: str, value: Any, source: str) -> dict[str, Any]:
-    label = {"environment": f"{PREFIX}{name.upper()}", "option": f"--{name.replace('_', '-')}"}.get(
-        source, f"{name} ({source})"
-    )
+def _label(name: str, source: str) -> str:
+    """How the user wrote the setting: the option, the variable, or the entry and its file."""
+    if source == "option":
+        return f"--{name.replace('_', '-')}"
+    return f"{PREFIX}{name.upper()}" if source == "environment" else f"{name} ({source})"
+
+
+def _parsed(name: str, value: Any, label: str) -> dict[str, Any]:
     try:
         if name == "tolerance":
             margin, absolute = tolerance(value)
             return {"tolerance": margin, "tolerance_absolute": absolute}
         if name in _PARSERS:
             value = _PARSERS[name](value)
-        elif name == "policy" and isinstance(value, str):
-            value = tuple(part.strip() for part in value.split(",") if part.strip())
-        elif name in ("policy", "arguments"):
-            value = tuple(value)
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"{label}: {error}", hint="autotune recommend --help lists all options") from None
+    except ValueError as error:
+        raise UsageError(f"{label}: {error}", hint=_HINT) from None
     return {_NAMES.get(name, name): value}

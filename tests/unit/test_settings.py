@@ -5,11 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from autotune.errors import UsageError, WorkloadError
-from autotune.settings import batch_sizes, duration_s, resolve, size_bytes, tolerance
+from autotune.settings import resolve
 
 
 @pytest.fixture
@@ -29,41 +27,6 @@ def test_options_win_over_the_environment_and_that_over_the_file(script: Path) -
 
 
 @pytest.mark.parametrize(
-    ("text", "seconds"), [("90s", 90), ("10m", 600), ("1h30m", 5400), ("45", 45), ("1.5m", 90), (30, 30), ("2h", 7200)]
-)
-def test_durations(text: str, seconds: float) -> None:
-    """What people write."""
-    assert duration_s(text) == seconds
-
-
-@given(st.integers(0, 99), st.integers(0, 59), st.integers(1, 59))
-def test_durations_add_up(hours: int, minutes: int, seconds: int) -> None:
-    """Hours, minutes and seconds together."""
-    assert duration_s(f"{hours}h{minutes}m{seconds}s") == 3600 * hours + 60 * minutes + seconds
-
-
-@pytest.mark.parametrize(
-    ("text", "size"),
-    [("8GiB", 8 * 2**30), ("500MB", 500_000_000), ("1024", 1024), ("1.5k", 1500), (7, 7), ("2 gib", 2**31)],
-)
-def test_sizes(text: str, size: int) -> None:
-    """Binary and decimal units."""
-    assert size_bytes(text) == size
-
-
-def test_batches() -> None:
-    """A range doubles, a list is a list, doubles are dropped."""
-    assert batch_sizes("32:256") == (32, 64, 128, 256)
-    assert batch_sizes("48:100") == (48, 96)
-    assert batch_sizes("32,48,32") == (32, 48)
-
-
-def test_margins() -> None:
-    """Relative by default, absolute when said."""
-    assert (tolerance("1%"), tolerance("0.02"), tolerance("abs:0.005")) == ((0.01, False), (0.02, False), (0.005, True))
-
-
-@pytest.mark.parametrize(
     ("options", "environment", "said"),
     [
         ({"budget": "soon"}, {}, "--budget: 'soon' is no duration"),
@@ -79,7 +42,13 @@ def test_margins() -> None:
         ({"fit": 0}, {}, "--fit"),
         ({"keep_batch_size": True, "batch_size": "32"}, {}, "contradict"),
         ({"resume": "x", "fresh": True}, {}, "contradict"),
-        ({}, {"AUTOTUNE_BUGDET": "5m"}, "there is no such setting"),
+        ({"bugdet": "5m"}, {}, "--bugdet: there is no such setting"),
+        ({}, {"AUTOTUNE_BUGDET": "5m"}, "AUTOTUNE_BUGDET: there is no such setting"),
+        ({}, {"AUTOTUNE_TARGET": "x.py"}, "AUTOTUNE_TARGET: there is no such setting"),
+        ({}, {"AUTOTUNE_SEEDS": "2"}, "AUTOTUNE_SEEDS: "),
+        ({}, {"AUTOTUNE_FRESH": "perhaps"}, "AUTOTUNE_FRESH: "),
+        ({}, {"AUTOTUNE_POLICY": "float32,int8"}, "AUTOTUNE_POLICY: unknown policy 'int8'"),
+        ({}, {"AUTOTUNE_ARGUMENTS": "'--name"}, "AUTOTUNE_ARGUMENTS: "),
     ],
 )
 def test_wrong_settings_name_their_source(
@@ -91,15 +60,36 @@ def test_wrong_settings_name_their_source(
     assert said in caught.value.message and caught.value.hint and caught.value.exit_code == 2
 
 
-def test_a_wrong_value_in_the_file_names_the_file(script: Path) -> None:
-    """The path of pyproject.toml is in the message."""
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[tool.autotune]\nbudget = "soon"\n', "budget ([tool.autotune] in FILE): 'soon' is no duration"),
+        ("[tool.autotune]\nbudget = true\n", "budget ([tool.autotune] in FILE): True is no duration"),
+        ("[tool.autotune]\nbudget = inf\n", "budget ([tool.autotune] in FILE): "),
+        ("[tool.autotune]\nmemory-limit = 1.5\n", "memory_limit ([tool.autotune] in FILE): 1.5 is no size"),
+        ("[tool.autotune]\ntolerance = [1]\n", "tolerance ([tool.autotune] in FILE): [1] is no margin"),
+        ("[tool.autotune]\npolicy = 3\n", "policy ([tool.autotune] in FILE): 3 is no list"),
+        ("[tool.autotune]\nseeds = 2\n", "seeds ([tool.autotune] in FILE): "),
+        ("[tool.autotune]\nsedes = 4\n", "sedes ([tool.autotune] in FILE): there is no such setting"),
+        ("[tool.autotune]\ntarget = 'x.py'\n", "target ([tool.autotune] in FILE): there is no such setting"),
+        ("[tool]\nautotune = 3\n", "[tool.autotune] in FILE is no table"),
+        ("[tool.autotune\n", "FILE cannot be read"),
+    ],
+)
+def test_a_wrong_value_in_the_file_names_the_file(script: Path, content: str, said: str) -> None:
+    """The entry, the path of pyproject.toml, and what to do; also where the value is only found out at the end."""
     file = script.parent / "pyproject.toml"
-    file.write_text('[tool.autotune]\nbudget = "soon"\n')
-    with pytest.raises(UsageError, match=r"budget \(\[tool.autotune\] in .*pyproject.toml\)"):
+    file.write_text(content)
+    with pytest.raises(UsageError) as caught:
         resolve(script)
-    file.write_text("[tool.autotune\n")
-    with pytest.raises(UsageError, match=r"pyproject.toml cannot be read"):
-        resolve(script)
+    assert said.replace("FILE", str(file)) in caught.value.message and caught.value.hint
+
+
+def test_the_last_source_is_named(script: Path) -> None:
+    """A right value in the file does not take the blame for a wrong option."""
+    (script.parent / "pyproject.toml").write_text("[tool.autotune]\nseeds = 4\n")
+    with pytest.raises(UsageError, match=r"^--seeds: "):
+        resolve(script, {"seeds": 1}, {"AUTOTUNE_SEEDS": "5"})
 
 
 @pytest.mark.parametrize(
@@ -109,6 +99,8 @@ def test_a_wrong_value_in_the_file_names_the_file(script: Path) -> None:
         (b"\x7fELF\0\0", "train.py", UsageError, "is not Python source"),
         (b"# a title\n\nSome *text*.\n", "notes.md", UsageError, "is not Python source"),
         (b"import keras\nmodel = (\n", "train.py", WorkloadError, "train.py:2: syntax error"),
+        (b"x = " + b"-" * 200_000 + b"1\n", "train.py", WorkloadError, "train.py is nested too deeply"),
+        (None, "n" * 300 + ".py", UsageError, "cannot be read: File name too long"),
     ],
 )
 def test_targets_that_cannot_run(
@@ -119,7 +111,7 @@ def test_targets_that_cannot_run(
         (tmp_path / name).write_bytes(content)
     with pytest.raises(kind) as caught:
         resolve(tmp_path / name)
-    assert said in caught.value.message
+    assert said in caught.value.message and caught.value.hint
 
 
 def test_a_folder_is_no_script(tmp_path: Path) -> None:
@@ -127,3 +119,9 @@ def test_a_folder_is_no_script(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is a folder") as caught:
         resolve(tmp_path)
     assert "calls fit" in caught.value.hint
+
+
+def test_a_doubtful_literal_is_pythons_to_tell(script: Path) -> None:
+    """Python warns where the script runs; looking at it first neither warns nor fails."""
+    script.write_text(r"pattern = '\d'")
+    assert resolve(script).target == script
