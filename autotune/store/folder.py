@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import secrets
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -85,7 +86,7 @@ class RunFolder:
             path = settings.out
             if path.exists() and not path.is_dir():
                 raise UsageError(f"--out: {path} is a file", hint="give a folder")
-            foreign = sorted(entry.name for entry in path.iterdir() if entry.name not in _OURS) if path.is_dir() else []
+            foreign = sorted(entry.name for entry in path.iterdir() if not _ours(entry.name)) if path.is_dir() else []
             if foreign:
                 raise UsageError(f"--out: {path} holds other files ({foreign[0]})", hint="give an empty or new folder")
             if (path / TRIALS).exists() and not settings.fresh:
@@ -120,24 +121,29 @@ class RunFolder:
             os.fsync(file.fileno())
 
     def measurements(self) -> list[Measurement]:
-        """Measurements stored so far; a torn last line (the writer was killed) is dropped and counted.
+        """Measurements stored so far.
+
+        A torn last line (the writer was killed) is dropped and counted, and taken out of the file: the next one would
+        otherwise be joined to it.
 
         Raises:
-            UsageError: A line before the last is damaged.
+            UsageError: A line is damaged.
         """
         try:
-            lines = (self.path / TRIALS).read_text(encoding="utf-8").splitlines()
+            text = (self.path / TRIALS).read_text(encoding="utf-8", errors="replace")
         except FileNotFoundError:
             return []
-        found = []
-        for number, line in enumerate(lines, 1):
-            what = f"{self.path / TRIALS}, line {number}"
+        *lines, rest = text.split("\n")
+        found = [
+            loads(Measurement, line, what=f"{self.path / TRIALS}, line {number}")
+            for number, line in enumerate(lines, 1)
+        ]
+        if rest:
             try:
-                found.append(loads(Measurement, line, what=what))
+                found.append(loads(Measurement, rest))
             except UsageError:
-                if number < len(lines):
-                    raise
                 self.dropped_lines += 1
+            self.rewrite(found)
         return found
 
     def rewrite(self, measurements: list[Measurement]) -> None:
@@ -182,22 +188,28 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Gives it free; a folder in which nothing was measured goes with a usage error."""
+        """Gives it free."""
         self.close()
+
+
+def _ours(name: str) -> bool:
+    """Whether a file of this name is ours, what a killed writer left half-written included."""
+    return name in _OURS or name.startswith(("study.log.lock", *(f".{known}." for known in _OURS)))
 
 
 def write_atomically(path: Path, text: str) -> None:
     """Writes a file so that a reader sees the old content or the new, never a part."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    # Not tempfile: its files are private, ours have the permissions of any other new file.
+    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
+        with beside.open("x", encoding="utf-8") as file:
             file.write(text)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(name, path)
+        os.replace(beside, path)
     except BaseException:
         with contextlib.suppress(OSError):
-            os.unlink(name)
+            beside.unlink()
         raise
 
 

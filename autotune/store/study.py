@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from autotune.errors import UsageError
 from autotune.records import Configuration, Outcome, SearchSpace
 
 STUDY = "study.log"
@@ -17,8 +19,14 @@ _NAME = "autotune"
 class Study:
     """Records trials in a study by ask and tell.
 
+    The study is named ``autotune``. Optuna wants the same choices in all trials of a study: where a run goes on with another
+    search space, its trials stand in ``autotune-2``, and so on.
+
     Args:
-        folder: The run folder.
+        folder: The run folder, held by its lock.
+
+    Raises:
+        UsageError: The journal is damaged.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -27,11 +35,18 @@ class Study:
 
         optuna.logging.set_verbosity(optuna.logging.WARNING)
         self._optuna = optuna
-        path = str(folder / STUDY)
+        path = folder / STUDY
+        _mend(path)
         # The open lock needs no symbolic links, which some shared file systems refuse.
-        backend = JournalFileBackend(path, lock_obj=JournalFileOpenLock(path))
-        storage = optuna.storages.JournalStorage(backend)
-        self._study = optuna.create_study(study_name=_NAME, storage=storage, direction="maximize", load_if_exists=True)
+        backend = JournalFileBackend(str(path), lock_obj=JournalFileOpenLock(str(path)))
+        try:
+            self._storage = optuna.storages.JournalStorage(backend)
+            self._count = max(1, len(optuna.get_all_study_names(self._storage)))
+            self._study = self._open()
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise UsageError(
+                f"{path} is damaged: {error}", hint="move this file away; what was measured is in trials.jsonl"
+            ) from None
         for trial in self._study.get_trials(
             deepcopy=False, states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
         ):
@@ -39,9 +54,10 @@ class Study:
 
     def ask(self, configuration: Configuration, space: SearchSpace) -> int:
         """Starts a trial of a configuration; its number in the study."""
-        distributions = self._distributions(
-            space, configuration
-        )  # the same in every trial: Optuna wants fixed categories
+        distributions = self._distributions(space, configuration)
+        if not self._fits(distributions):
+            self._count += 1
+            self._study = self._open()
         self._study.enqueue_trial(parameters(configuration))
         return int(self._study.ask(distributions).number)
 
@@ -61,6 +77,20 @@ class Study:
             storage.set_trial_user_attr(trial_id, name, item)
         self._study.tell(number, 0.0 if value is None else value)
 
+    def _open(self) -> Any:
+        name = _NAME if self._count == 1 else f"{_NAME}-{self._count}"
+        return self._optuna.create_study(
+            study_name=name, storage=self._storage, direction="maximize", load_if_exists=True
+        )
+
+    def _fits(self, distributions: Mapping[str, Any]) -> bool:
+        """Whether earlier trials of the study chose among the same values."""
+        return all(
+            trial.distributions.get(name, distribution) == distribution
+            for trial in self._study.get_trials(deepcopy=False)
+            for name, distribution in distributions.items()
+        )
+
     def _distributions(self, space: SearchSpace, configuration: Configuration) -> dict[str, Any]:
         choices = {
             "policy": space.policies,
@@ -78,6 +108,17 @@ class Study:
             for name, values in choices.items()
             if name in given
         }
+
+
+def _mend(path: Path) -> None:
+    """Takes away what a killed writer left: its lock, for which we would wait, and a last line without its end."""
+    path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        return
+    if content and not content.endswith(b"\n"):
+        os.truncate(path, content.rfind(b"\n") + 1)
 
 
 def parameters(configuration: Configuration) -> dict[str, Any]:

@@ -1,50 +1,23 @@
-"""The run folder: nothing lost, nothing overwritten, one writer."""
+"""The run folder: nothing of the user's touched, no earlier run overwritten, one writer."""
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 
 from autotune.errors import UsageError
 from autotune.settings import Settings
-from autotune.store import RunFolder, read_recommendation, read_run
-from autotune.store.folder import write_atomically
-from tests.unit.builders import record, speed_trial
+from autotune.store import RunFolder
+from tests.unit.builders import speed_trial
 
 
 def settings(tmp_path: Path, **more: object) -> Settings:
     (tmp_path / "train.py").write_text("")
     return Settings(target=tmp_path / "train.py", **more)  # type: ignore[arg-type]
-
-
-def test_measurements_come_back_as_they_were(tmp_path: Path) -> None:
-    """Appended one by one, read in order."""
-    with RunFolder(tmp_path / "run") as folder:
-        trials = [speed_trial(step_time_s=t) for t in (0.01, 0.02)]
-        for trial in trials:
-            folder.append(trial)
-        assert folder.measurements() == trials
-
-
-def test_a_torn_last_line_is_dropped_and_counted(tmp_path: Path) -> None:
-    """The writer was killed: what was whole stays."""
-    with RunFolder(tmp_path / "run") as folder:
-        folder.append(speed_trial())
-        with (folder.path / "trials.jsonl").open("a") as file:
-            file.write('{"number": 1, "purp')
-        assert len(folder.measurements()) == 1 and folder.dropped_lines == 1
-
-
-def test_damage_before_the_last_line_is_an_error(tmp_path: Path) -> None:
-    """It names file and line."""
-    with RunFolder(tmp_path / "run") as folder:
-        (folder.path / "trials.jsonl").write_text("{}\n" + "{}\n")
-        with pytest.raises(UsageError, match=r"trials.jsonl, line 1"):
-            folder.measurements()
 
 
 def test_one_writer_at_a_time_and_the_lock_dies_with_its_holder(tmp_path: Path) -> None:
@@ -112,34 +85,40 @@ def test_folders_that_cannot_be_made(tmp_path: Path) -> None:
         RunFolder.open_for(settings(tmp_path, out=tmp_path / "file"))
 
 
-def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Atomic: old or new, never a part, and no temporary file left."""
-    path = tmp_path / "run.json"
-    write_atomically(path, "old")
-
-    def fail(*_: object) -> None:
-        raise OSError("disk full")
-
-    monkeypatch.setattr("os.replace", fail)
-    with pytest.raises(OSError, match="disk full"):
-        write_atomically(path, "new")
-    assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["run.json"]
+@pytest.mark.parametrize("name", [".run.json.3f2a", ".report.html.77aa.tmp", "study.log.lock", "study.log.lock81c0"])
+def test_leftovers_of_a_killed_run_are_not_the_users(tmp_path: Path, name: str) -> None:
+    """Half-written files and Optuna's lock do not stand in the way of starting over."""
+    out = tmp_path / "out"
+    with RunFolder(out) as folder:
+        folder.append(speed_trial())
+    (out / name).write_text("")
+    with RunFolder.open_for(settings(tmp_path, out=out, fresh=True)) as folder:
+        assert folder.measurements() == []
 
 
-def test_a_record_comes_back(tmp_path: Path) -> None:
-    """From the folder and from the file."""
-    with RunFolder(tmp_path / "run") as folder:
-        stored = record([speed_trial()])
-        folder.write_run(stored)
-        assert read_run(folder.path) == read_run(folder.path / "run.json") == stored
+def test_starting_over_waits_for_nobody(tmp_path: Path) -> None:
+    """--fresh does not take the measurements of a run that still goes on."""
+    out = tmp_path / "out"
+    with RunFolder(out) as folder:
+        folder.append(speed_trial())
+        with pytest.raises(UsageError, match="in use by another run"):
+            RunFolder.open_for(settings(tmp_path, out=out, fresh=True))
+        assert len(folder.measurements()) == 1
 
 
-@pytest.mark.parametrize(
-    "content", ["{", "[]", "42", '{"schema": 2}', '{"schema": 1}', json.dumps({"schema": 1, "configuration": 3})]
-)
-def test_foreign_recommendations_are_refused(tmp_path: Path, content: str) -> None:
-    """A usage error with a hint, never another exception."""
-    (tmp_path / "recommendation.json").write_text(content)
-    with pytest.raises(UsageError) as caught:
-        read_recommendation(tmp_path)
-    assert caught.value.hint
+def test_two_runs_of_a_minute_have_two_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Named by script and time, with a number where that name is taken."""
+    monkeypatch.chdir(tmp_path)
+    now = datetime(2026, 3, 4, 5, 6)
+    with RunFolder.open_for(settings(tmp_path), now) as one, RunFolder.open_for(settings(tmp_path), now) as two:
+        assert [str(f.path) for f in (one, two)] == [
+            "autotune-runs/train-0304-0506",
+            "autotune-runs/train-0304-0506-2",
+        ]
+
+
+def test_the_folder_is_left_clean(tmp_path: Path) -> None:
+    """Given free, it holds no lock, and can be taken again."""
+    RunFolder(tmp_path / "run").close()
+    assert [p.name for p in (tmp_path / "run").iterdir()] == ["logs"]
+    RunFolder(tmp_path / "run").close()

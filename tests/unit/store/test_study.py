@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import optuna
 import pytest
 from optuna.storages.journal import JournalFileBackend, JournalFileOpenLock
 
+from autotune.errors import UsageError
 from autotune.records import LossScale, Outcome, SearchSpace
 from autotune.store import Study
 from tests.unit.builders import BASELINE, FLOAT16
@@ -21,10 +23,14 @@ SPACE = SearchSpace(
 )
 
 
-def loaded(folder: Path) -> optuna.Study:
+def loaded(folder: Path, name: str = "autotune") -> optuna.Study:
     path = str(folder / "study.log")
     storage = optuna.storages.JournalStorage(JournalFileBackend(path, lock_obj=JournalFileOpenLock(path)))
-    return optuna.load_study(study_name="autotune", storage=storage)
+    return optuna.load_study(study_name=name, storage=storage)
+
+
+def once(study: Study, space: SearchSpace = SPACE) -> None:
+    study.tell(study.ask(BASELINE, space), 1.0, Outcome.OK, {}, infeasible=False)
 
 
 @pytest.fixture(autouse=True)
@@ -56,3 +62,33 @@ def test_trials_whose_parent_died_are_told_failed(tmp_path: Path) -> None:
     assert [t.state.name for t in loaded(tmp_path).trials] == ["RUNNING"]
     Study(tmp_path)
     assert [t.state.name for t in loaded(tmp_path).trials] == ["FAIL"]
+
+
+def test_what_a_killed_writer_left_is_mended(tmp_path: Path) -> None:
+    """A torn last line goes, its lock holds nobody up, what was whole stays and is written on."""
+    once(Study(tmp_path))
+    with (tmp_path / "study.log").open("ab") as file:
+        file.write(b'{"op_code":5,"wor')
+    (tmp_path / "study.log.lock").touch()
+    once(Study(tmp_path))
+    once(Study(tmp_path))
+    assert [t.state.name for t in loaded(tmp_path).trials] == ["COMPLETE"] * 3
+
+
+def test_another_space_has_a_study_of_its_own(tmp_path: Path) -> None:
+    """A run goes on with other batches: Optuna would refuse the values, so a second study in the same journal takes them."""
+    once(Study(tmp_path))
+    other = replace(SPACE, batch_sizes=(32, 64, 128))
+    once(Study(tmp_path), other)
+    once(Study(tmp_path), other)
+    assert [len(loaded(tmp_path, name).trials) for name in ("autotune", "autotune-2")] == [1, 2]
+    assert loaded(tmp_path, "autotune-2").trials[0].distributions["batch_size"].choices == (32, 64, 128)
+
+
+@pytest.mark.parametrize("content", [b"no json\nat all\n", b"42\n42\n", b'{"op_code":0}\n'])
+def test_a_damaged_journal_is_named(tmp_path: Path, content: bytes) -> None:
+    """Which file, and that the measurements are elsewhere; the file is left as it is."""
+    (tmp_path / "study.log").write_bytes(content)
+    with pytest.raises(UsageError, match=r"study\.log is damaged") as caught:
+        Study(tmp_path)
+    assert "trials.jsonl" in caught.value.hint and (tmp_path / "study.log").read_bytes() == content
