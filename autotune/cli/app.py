@@ -3,17 +3,32 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
 
 _COMMANDS = ("recommend", "diagnose", "probe", "run", "report", "schema")
+
+
+class Stopped(Exception):
+    """The user interrupted a command: Typer would turn Ctrl-C itself into a silent end."""
+
+
+class _Group(TyperGroup):
+    def invoke(self, ctx: Any) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise Stopped from None
 
 
 def make_app() -> typer.Typer:
     """Builds the application."""
     app = typer.Typer(
         name="autotune",
+        cls=_Group,
         help="Find the fastest numerically stable way to run a Keras training on this machine, with evidence.",
         no_args_is_help=True,
         add_completion=True,

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import traceback
 
-from autotune.errors import AutotuneError
+from autotune.errors import AutotuneError, UsageError
 
 INTERRUPTED = 130
 _BUG = 1
+# A full or write-protected disk is nobody's bug.
+_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
+_DISK_HINT = "make room there; what was measured is kept, and --resume goes on"
+_MOST_LINES = 20
 
 
 def main() -> None:
@@ -23,27 +28,33 @@ def run(arguments: list[str]) -> int:
     Args:
         arguments: Arguments without the program's name. What follows ``--`` is handed to the script unchanged.
     """
-    from autotune.cli.app import make_app
+    from autotune.cli.app import Stopped, make_app
 
     try:
         result = make_app()(args=arguments, prog_name="autotune", standalone_mode=False)
     except AutotuneError as error:
         tell(error)
         return error.exit_code
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Stopped):
         print("interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of our output has gone; let the interpreter's own flush at exit find nothing to write.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+        return _reader_gone()
+    except SystemExit as error:
+        if isinstance(error.__context__, BrokenPipeError):  # Rich and Typer end the program themselves
+            return _reader_gone()
+        raise
     except Exception as error:
+        if isinstance(error, OSError) and error.errno in _DISK:
+            tell(UsageError(f"{error.filename or 'the run folder'}: {error.strerror}", hint=_DISK_HINT))
+            return UsageError.exit_code
         if hasattr(error, "exit_code") and hasattr(error, "format_message"):  # a usage error of the option parser
             return _usage(error)
         if type(error).__name__ == "Abort":
             print("interrupted", file=sys.stderr)
             return INTERRUPTED
-        print(f"error: this is a bug in autotune: {type(error).__name__}: {error}", file=sys.stderr)
+        first = next(iter(str(error).splitlines()), "")
+        print(f"error: this is a bug in autotune: {type(error).__name__}: {first}", file=sys.stderr)
         if os.environ.get("AUTOTUNE_DEBUG"):
             traceback.print_exc()
         else:
@@ -55,10 +66,19 @@ def run(arguments: list[str]) -> int:
 def tell(error: AutotuneError) -> None:
     """Prints an error in a few lines on standard error."""
     print(f"error: {error.message}", file=sys.stderr)
-    for line in error.detail.strip().splitlines():
+    lines = error.detail.strip().splitlines()
+    if len(lines) > _MOST_LINES:
+        print(f"  | ... {len(lines) - _MOST_LINES} more lines before", file=sys.stderr)
+    for line in lines[-_MOST_LINES:]:
         print(f"  | {line}", file=sys.stderr)
     if error.hint:
         print(f"  hint: {error.hint}", file=sys.stderr)
+
+
+def _reader_gone() -> int:
+    # The reader of our output has gone; let the interpreter's own flush at exit find nothing to write.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return 0
 
 
 def _usage(error: Exception) -> int:
@@ -66,6 +86,5 @@ def _usage(error: Exception) -> int:
     if message:
         print(f"error: {message}", file=sys.stderr)
         context = getattr(error, "ctx", None)
-        if context is not None:
-            print(f"  hint: {context.command_path} --help", file=sys.stderr)
+        print(f"  hint: {'autotune' if context is None else context.command_path} --help", file=sys.stderr)
     return int(error.exit_code) if message else 2  # type: ignore[attr-defined]

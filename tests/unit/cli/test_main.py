@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -11,28 +11,7 @@ from autotune import errors
 from autotune.cli.main import run
 from autotune.recommend import recommend
 from tests.unit.builders import record, speed_trial
-
-
-@pytest.fixture
-def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    path = tmp_path / "train.py"
-    path.write_text("print()\n")
-    return path
-
-
-def tuner(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> list[Any]:
-    """Replaces the tuner by one that raises or returns; gives what it was called with."""
-    called: list[Any] = []
-
-    def tune(settings: Any, listener: Any, **_: Any) -> Any:
-        called.append(settings)
-        if isinstance(outcome, BaseException):
-            raise outcome
-        return outcome
-
-    monkeypatch.setattr("autotune.tuner.tune", tune)
-    return called
+from tests.unit.cli.conftest import Tuner
 
 
 @pytest.mark.parametrize(
@@ -47,56 +26,77 @@ def tuner(monkeypatch: pytest.MonkeyPatch, outcome: Any) -> list[Any]:
 )
 def test_errors_have_their_exit_code(
     script: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    tuner: Tuner,
     capsys: pytest.CaptureFixture[str],
     error: errors.AutotuneError,
     code: int,
 ) -> None:
     """Message, the user's detail, hint: on standard error, nothing on standard output."""
-    tuner(monkeypatch, error)
+    tuner(error)
     assert run(["recommend", "train.py", "-q"]) == code
     out, err = capsys.readouterr()
     assert out == "" and err.startswith(f"error: {error.message}\n")
     assert error.hint in err and all(line in err for line in error.detail.splitlines())
 
 
+def test_a_long_detail_is_cut_at_its_start(script: Path, tuner: Tuner, capsys: pytest.CaptureFixture[str]) -> None:
+    """The last lines say most; how many are missing is told."""
+    tuner(errors.WorkloadError("train.py fails", detail="\n".join(f"line {n}" for n in range(100))))
+    assert run(["recommend", "train.py", "-q"]) == 4
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 22 and "80 more lines" in lines[1] and lines[-1] == "  | line 99"
+
+
+@pytest.mark.parametrize("debug", [False, True])
 def test_a_bug_of_ours_says_so_without_a_traceback(
-    script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    script: Path, tuner: Tuner, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], debug: bool
 ) -> None:
-    """Exit 1, one line and how to see more."""
-    tuner(monkeypatch, RuntimeError("oh"))
+    """Exit 1, two lines and how to see more; the traceback when it is asked for."""
+    tuner(RuntimeError("oh\nand more"))
     monkeypatch.delenv("AUTOTUNE_DEBUG", raising=False)
+    if debug:
+        monkeypatch.setenv("AUTOTUNE_DEBUG", "1")
     assert run(["recommend", "train.py", "-q"]) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and err.startswith("error: this is a bug in autotune: RuntimeError: oh\n")
+    assert ("Traceback" in err) is debug
+    assert debug or (len(err.splitlines()) == 2 and "AUTOTUNE_DEBUG=1" in err)
+
+
+def test_a_full_disk_is_nobodys_bug(script: Path, tuner: Tuner, capsys: pytest.CaptureFixture[str]) -> None:
+    """Which file, why, and that the run can go on."""
+    tuner(OSError(errno.ENOSPC, "No space left on device", "run/trials.jsonl"))
+    assert run(["recommend", "train.py", "-q"]) == 2
     err = capsys.readouterr().err
-    assert "this is a bug in autotune: RuntimeError: oh" in err and "Traceback" not in err
-
-
-def test_interrupt(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C before anything was measured: 130."""
-    tuner(monkeypatch, KeyboardInterrupt())
-    assert run(["recommend", "train.py", "-q"]) == 130
+    assert err.startswith("error: run/trials.jsonl: No space left on device\n") and "--resume" in err
 
 
 @pytest.mark.parametrize(
-    "arguments", [["recommend"], ["recommend", "train.py", "--bogus"], ["nonsense"], ["recommend", "none.py"]]
+    "arguments",
+    [
+        ["recommend"],
+        ["recommend", "train.py", "--bogus"],
+        ["recommend", "train.py", "--budget"],
+        ["recommend", "train.py", "--seeds", "many"],
+        ["recommend", "train.py", "--format", "xml"],
+        ["recommend", "none.py"],
+        ["nonsense"],
+        ["report", "nowhere"],
+    ],
 )
 def test_usage_errors(script: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
-    """Exit 2, a message, a hint."""
+    """Exit 2, a message, a hint, nothing else."""
     assert run(arguments) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("error: ") and "hint:" in err
-
-
-def test_what_follows_the_dashes_is_the_scripts(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Options of the same names as ours included."""
-    called = tuner(monkeypatch, recommend(record([speed_trial()])))
-    assert run(["recommend", "train.py", "--budget", "30s", "-q", "--", "--budget", "3", "-x", "a b"]) == 0
-    assert (called[0].budget_s, called[0].arguments) == (30.0, ("--budget", "3", "-x", "a b"))
-
-
-def test_require_gain(script: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """Keeping the baseline is 3 then; the answer is printed all the same."""
-    tuner(monkeypatch, recommend(record([speed_trial()])))
-    assert run(["recommend", "train.py", "-q", "--require-gain", "--format", "json"]) == 3
     out, err = capsys.readouterr()
-    assert out.startswith("{") and "no gain" in err
+    assert out == "" and [line.split()[0] for line in err.splitlines()] == ["error:", "hint:"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--budget", "3", "-x", "a b"], ["--", "x"], ["--help"], ["", "é\n", "-q"], ["recommend", "--version"]],
+)
+def test_what_follows_the_dashes_is_the_scripts(script: Path, tuner: Tuner, arguments: list[str]) -> None:
+    """Options of the same names as ours, dashes and empty texts included."""
+    called = tuner(recommend(record([speed_trial()])))
+    assert run(["recommend", "train.py", "--budget", "30s", "-q", "--", *arguments]) == 0
+    assert (called[0].budget_s, called[0].arguments) == (30.0, tuple(arguments))
