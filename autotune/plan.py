@@ -36,7 +36,11 @@ def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -
     """
     excluded: list[Excluded] = []
     findings: list[Finding] = []
-    tf32 = (True, False) if any(gpu.tf32_units for gpu in profile.gpus) and profile.device == "gpu" else (None,)
+    tf32 = (
+        (True, False)
+        if profile.device == "gpu" and any(gpu.tf32_units for gpu in profile.gpus if gpu.visible is not False)
+        else (None,)
+    )
     baseline = Configuration(
         batch_size=workload.batch_size,
         jit_compile=workload.jit_compile,

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-
 _COMMANDS = ("recommend", "diagnose", "probe", "run", "report", "schema")
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 from autotune.plan import plan
-from autotune.records import Ceiling, GpuInfo
+from autotune.records import POLICIES, Ceiling, GpuInfo
 from autotune.settings import Settings
 from tests.unit.builders import hardware, workload
 
@@ -90,6 +93,54 @@ def test_tf32_belongs_to_gpus_that_have_it() -> None:
     assert plan(ampere, workload(), settings()).space.tf32 == (False, True)
     assert plan(ampere, workload(), settings()).space.baseline.tf32 is False
     assert plan(hardware(), workload(), settings()).space.tf32 == (None,)
+    hidden = (GpuInfo(index=0, tf32_units=True, visible=False), GpuInfo(index=1, tf32_units=False, visible=True))
+    assert plan(hardware(device="gpu", gpus=hidden), workload(), settings()).space.tf32 == (None,)
+
+
+def test_without_ceilings_nothing_is_hopeless() -> None:
+    """A dtype that was not measured, or measured in one product only, is not judged by a guess."""
+    whole = ceilings("float16", 0.1, 0.1)
+    for kept in ((), whole[:2], whole[2:], whole[:3]):
+        assert plan(hardware(ceilings=kept), workload(), settings()).hopeless_policies == ()
+
+
+@given(
+    batch=st.one_of(st.none(), st.integers(1, 5000)),
+    samples=st.one_of(st.none(), st.integers(1, 200_000)),
+    jit=st.booleans(),
+    executions=st.integers(1, 100),
+    replicas=st.integers(1, 4),
+    fixed=st.one_of(st.none(), st.just("a generator")),
+    sizes=st.one_of(st.none(), st.lists(st.integers(1, 4096), min_size=1, max_size=4).map(tuple)),
+    policies=st.one_of(st.none(), st.lists(st.sampled_from(POLICIES), min_size=1).map(tuple)),
+)
+def test_every_space_is_sound(
+    batch: int | None,
+    samples: int | None,
+    jit: bool,
+    executions: int,
+    replicas: int,
+    fixed: str | None,
+    sizes: tuple[int, ...] | None,
+    policies: tuple[str, ...] | None,
+) -> None:
+    """Whatever is trained: points without repetition, the script as written among them and first in each setting."""
+    trained = workload(
+        batch_size=batch,
+        samples_per_epoch=samples,
+        steps_per_epoch=samples if samples is None or batch is None else -(-samples // batch),
+        jit_compile=jit,
+        steps_per_execution=executions,
+        replicas=replicas,
+        batch_fixed_reason=fixed,
+    )
+    found = plan(hardware(), trained, settings(batch_sizes=sizes, policies=policies))
+    points = list(found.space.configurations())
+    assert points[0] == found.space.baseline and len(set(points)) == len(points)
+    assert (found.space.batch_sizes[0], found.space.jit_compile[0]) == (batch, jit)
+    assert (found.space.policies[0], found.space.steps_per_execution[0]) == ("float32", executions)
+    assert all(excluded.reason and excluded.configuration not in points for excluded in found.excluded)
+    assert set(found.hopeless_policies) <= set(found.space.policies)
 
 
 def test_a_reference_is_measured_too() -> None:
