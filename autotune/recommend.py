@@ -103,8 +103,14 @@ def admissible(case: Case, record: RunRecord) -> bool:
 
 def _leader(judged: Sequence[Case], record: RunRecord) -> Case | None:
     """The best of those with quality runs, for the explanation of why nothing changes."""
-    known = [c for c in judged if c.configuration != record.baseline and c.accuracy is not None and c.gain is not None]
-    return max(known, key=lambda c: 0.0 if c.gain is None else c.gain.value, default=None)
+    known = [c for c in judged if c.configuration != record.baseline and c.accuracy is not None and c.speed is not None]
+    hopeful = [c for c in known if c.proof in ("open", "matches", "inconclusive")]
+    return max(hopeful or known, key=_promise, default=None)
+
+
+def _promise(case: Case) -> float:
+    found = case.gain or case.speed
+    return 0.0 if found is None else found.value
 
 
 def _headline(record: RunRecord, winner: Case | None) -> str:
