@@ -10,12 +10,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 
-from autotune.records import Board, Configuration, LossScale, Outcome, Plan, SearchSpace, Standing
+from autotune.records import BASELINE_POLICY, Board, Configuration, LossScale, Outcome, Plan, SearchSpace, Standing
 from autotune.strategies.protocol import Strategy
 
 _LIMIT = 2000
+# Share of the policies' points after which the prover puts a configuration of its own on the board.
+_OTHERS = 0.2
 
 
 def example_plans() -> tuple[Plan, ...]:
@@ -47,7 +50,8 @@ def check_strategy(make: Callable[[int], Strategy], *, rounds: int = 3) -> None:
     """Plays searches with made-up results and checks every proposal.
 
     A strategy proposes points of the space only, none twice, never the baseline; it ends; the same board gives the same
-    proposal, from a fresh instance too; and every outcome of a trial and every verdict leaves it working.
+    proposal, from a fresh instance too; and every outcome of a trial and every verdict leaves it working. As in a real
+    search it is asked again once a verdict has changed, and finds configurations on the board that it never proposed.
 
     Args:
         make: Makes the strategy from a seed.
@@ -56,6 +60,8 @@ def check_strategy(make: Callable[[int], Strategy], *, rounds: int = 3) -> None:
     Raises:
         AssertionError: The contract is broken; the message says how.
     """
+    name = getattr(make(0), "name", None)
+    assert isinstance(name, str) and name, "a strategy has a name"
     for plan, seed in product(example_plans(), range(rounds)):
         for outcomes in ((Outcome.OK,), tuple(Outcome), (Outcome.CRASHED,)):
             _play(make, plan, random.Random(seed), outcomes, seed)
@@ -70,29 +76,55 @@ def _play(
     strategy = make(seed)
     for _ in range(_LIMIT):
         board = Board(baseline=baseline, standings=tuple(standings))
-        proposal = strategy.propose(plan, board)
-        assert proposal == make(seed).propose(plan, board), "the same board must give the same proposal"
+        proposal = _propose(strategy, plan, board)
+        # A fresh instance has no memory of what the other was asked before.
+        assert proposal == _propose(make(seed), plan, board), "the same board must give the same proposal"
         if proposal is None:
-            return
+            unsettled = [index for index, standing in enumerate(standings) if standing.alive and standing.seeds == 0][
+                1:
+            ]
+            if not unsettled:
+                return
+            index = chance.choice(unsettled)
+            standings[index] = _settled(standings[index], chance)
+            continue
+        assert proposal != baseline, "the baseline was proposed"
         assert proposal in points, f"{proposal} is no point of the space"
         assert board.of(proposal) is None, f"{proposal} was proposed twice"
         standings.append(_result(proposal, chance, outcomes))
+        if chance.random() < _OTHERS and proposal.policy != BASELINE_POLICY:
+            variant = proposal.but(float32_layers=("dense",))
+            standings.append(_settled(_result(variant, chance, (Outcome.OK,)), chance))
     raise AssertionError(f"no end after {_LIMIT} proposals")
 
 
+def _propose(strategy: Strategy, plan: Plan, board: Board) -> Configuration | None:
+    before = random.getstate()
+    proposal = strategy.propose(plan, board)
+    assert random.getstate() == before, "randomness is the strategy's own: it left the interpreter's generator changed"
+    return proposal
+
+
 def _result(point: Configuration, chance: random.Random, outcomes: tuple[Outcome, ...]) -> Standing:
+    """The standing of a point just timed."""
     outcome = chance.choice(outcomes)
     if outcome is not Outcome.OK:
         return Standing(configuration=point, outcome=outcome, proof="failed")
     speed = chance.uniform(0.2, 4.0)
-    proof = chance.choice(("open", "matches", "worse", "inconclusive"))
     return Standing(
         configuration=point,
         outcome=outcome,
         relative_speed=speed,
         relative_speed_low=0.98 * speed,
         relative_speed_high=1.02 * speed,
-        proof=proof,
-        time_to_quality=None if proof == "open" else chance.uniform(0.2, 4.0),
-        seeds=0 if proof == "open" else 3,
+    )
+
+
+def _settled(standing: Standing, chance: random.Random) -> Standing:
+    """The standing after its proof."""
+    return replace(
+        standing,
+        proof=chance.choice(("matches", "worse", "inconclusive", "failed")),
+        time_to_quality=chance.choice((None, chance.uniform(0.2, 4.0))),
+        seeds=3,
     )
