@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from autotune.errors import AutotuneError, BudgetError, UsageError, WorkerDied, WorkloadError
@@ -30,6 +31,20 @@ class Captured:
     workload: WorkloadInfo
     findings: tuple[Finding, ...]
     validation_batches: int | None
+
+
+def check_backend(environment: Mapping[str, str]) -> None:
+    """Refuses an environment in which Keras runs on something else than TensorFlow.
+
+    Raises:
+        WorkloadError: It does.
+    """
+    backend = environment.get("KERAS_BACKEND", "tensorflow")
+    if backend != "tensorflow":
+        raise WorkloadError(
+            f"KERAS_BACKEND is {backend}: autotune measures the TensorFlow backend only",
+            hint="unset KERAS_BACKEND if the script can run on TensorFlow",
+        )
 
 
 def capture(bench: Bench, target: str, digest: str, wanted: int | None, limit_s: float) -> Captured:

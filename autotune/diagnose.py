@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from autotune.budget import Budget
-from autotune.capture import Captured, capture
+from autotune.capture import Captured, capture, check_backend
 from autotune.errors import WorkerDied
 from autotune.judge.accuracy import is_open
 from autotune.judge.board import Case, cases
@@ -49,6 +50,7 @@ def diagnose(
         WorkloadError: The script fails, never calls ``fit``, or is not finite at float32.
         BudgetError: The budget ran out before the baseline was trained.
     """
+    check_backend(os.environ)
     budget = Budget(settings.budget_s)
     folder = RunFolder.open_for(settings)
     with folder:

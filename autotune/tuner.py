@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from autotune.budget import Budget
-from autotune.capture import capture
+from autotune.capture import capture, check_backend
 from autotune.errors import HardwareError
 from autotune.measure.bench import Bench
 from autotune.measure.launcher import Launcher, LocalLauncher
@@ -57,6 +57,7 @@ def tune(
         UsageError: A setting or the run folder cannot be used.
         HardwareError: Hardware or framework cannot be used.
     """
+    check_backend(os.environ)
     budget = Budget(settings.budget_s)
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
     folder = RunFolder.open_for(settings)

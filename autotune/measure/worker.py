@@ -15,6 +15,7 @@ from autotune.measure.spec import WorkerSpec
 
 # Variables that frameworks read while they are imported: a script that sets them needs a process without the imports.
 _IMPORT_TIME = ("TF_", "XLA_", "KERAS_", "CUDA_", "ONEDNN_", "DNNL_", "OMP_", "MKL_", "KMP_", "NVIDIA_")
+_OTHER_BACKEND = "Keras runs on the {} backend here; autotune measures the TensorFlow backend only"
 
 
 class UnsupportedFramework(BaseException):
@@ -46,6 +47,10 @@ def run(spec: WorkerSpec, connection: socket.socket, *, forked: bool) -> None:
         from autotune.probe.ceilings import measure_ceilings
 
         channel.send("ceilings", ceilings=measure_ceilings(spec.ceilings, budget_s=spec.ceilings_budget_s))
+        return
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    if backend != "tensorflow":  # said before anything of it is imported: it may not even be installed
+        channel.send("failed", kind="framework", reason=_OTHER_BACKEND.format(backend), traceback="", line="")
         return
     from autotune.workload.place import UserCode
 
@@ -93,9 +98,7 @@ def _refuse_other_frameworks() -> None:
 
     backend = keras.backend.backend()
     if backend != "tensorflow":
-        raise UnsupportedFramework(
-            f"Keras runs on the {backend} backend here; autotune measures the TensorFlow backend only"
-        )
+        raise UnsupportedFramework(_OTHER_BACKEND.format(backend))
 
     def hook(event: str, arguments: tuple[Any, ...]) -> None:
         if event == "import" and arguments[0] == "tf_keras":

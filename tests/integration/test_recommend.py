@@ -184,6 +184,7 @@ model.fit(np.zeros((64, 5), "float32"), np.zeros((64, 1), "float32"))
         ("no fit", "import keras\n", (), 4, ("never calls fit", "build_model")),
         ("not finite", NAN, (), 4, ("not finite", "float32")),
         ("syntax error", "import keras\nmodel = (\n", (), 4, ("train.py:2", "syntax error")),
+        ("another backend", "import os\nos.environ['KERAS_BACKEND'] = 'jax'\nimport keras\n", (), 4, ("jax backend",)),
         ("sleeps", "import time\ntime.sleep(3600)\n", ("--budget", "8s"), 124, ("did not reach its fit", "--budget")),
         ("exits", "import sys\nsys.exit('no data')\n", (), 4, ("sys.exit('no data')", "behind --")),
         ("kills itself", "import os\nos.kill(os.getpid(), 11)\n", (), 4, ("SIGSEGV",)),
