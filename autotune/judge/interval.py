@@ -12,6 +12,9 @@ from scipy.stats import mstats
 
 _TRIM = 0.2
 _FEWEST_TO_TRIM = 5
+# A short series cannot tell a stronger one from a drift; with fewer degrees of freedom the interval says nothing at all.
+_MOST_AUTOCORRELATION = 0.8
+_LEAST_FREEDOM = 3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -38,31 +41,55 @@ class Interval:
         return (math.log(self.high) - math.log(self.low)) / 2.0
 
 
-def of_logs(values: Sequence[float]) -> Interval:
+def of_logs(values: Sequence[float], *, serial: bool = False) -> Interval:
     """Geometric centre of positive values with a 95% interval.
 
     A t interval of the 20% trimmed mean of the logarithms, its standard error from the winsorised variance (Tukey and
-    McLaughlin 1963; ``scipy.stats.mstats.trimmed_mean_ci``); with fewer than five values the plain t interval. Timings are
+    McLaughlin 1963; ``scipy.stats.mstats.trimmed_stde``); with fewer than five values the plain t interval. Timings are
     skewed and some are disturbed by other processes: trimming keeps those from moving the answer.
+
+    Args:
+        values: Positive values, at least one.
+        serial: Whether they follow each other in time. Neighbours in time are alike, so that n of them say less than n
+            independent ones: the interval is widened by their autocorrelation.
+
+    Raises:
+        ValueError: There is no value.
     """
     logs = np.log(np.asarray(values, dtype=float))
     count = len(logs)
     if count == 0:
         raise ValueError("an interval needs at least one value")
+    trim = _TRIM if count >= _FEWEST_TO_TRIM else 0.0
+    centre = float(stats.trim_mean(logs, trim))
     if count < 3:
-        return Interval(value=float(np.exp(logs.mean())), count=count)
-    spread = float(logs.std(ddof=1))
-    if spread == 0.0:
-        value = float(np.exp(logs[0]))
-        return Interval(value=value, low=value, high=value, count=count)
-    if count < _FEWEST_TO_TRIM:
-        centre = float(logs.mean())
-        half = float(stats.t.ppf(0.975, count - 1)) * spread / math.sqrt(count)
-        return Interval(value=math.exp(centre), low=math.exp(centre - half), high=math.exp(centre + half), count=count)
-    low, high = (float(end) for end in mstats.trimmed_mean_ci(logs, limits=(_TRIM, _TRIM), alpha=0.05))
-    return Interval(
-        value=math.exp(float(stats.trim_mean(logs, _TRIM))), low=math.exp(low), high=math.exp(high), count=count
-    )
+        return Interval(value=math.exp(centre), count=count)
+    kept = count - 2 * int(trim * count)
+    error = float(mstats.trimmed_stde(logs, limits=(trim, trim))) if trim else float(stats.sem(logs))
+    inflation = variance_inflation(logs) if serial else 1.0
+    freedom = max((kept - 1) / inflation, min(_LEAST_FREEDOM, kept - 1))
+    half = float(stats.t.ppf(0.975, freedom)) * error * math.sqrt(inflation)
+    return Interval(value=math.exp(centre), low=math.exp(centre - half), high=math.exp(centre + half), count=count)
+
+
+def variance_inflation(series: Sequence[float] | np.ndarray) -> float:
+    """By how much autocorrelation inflates the variance of a mean, at least 1: n values count as n over this.
+
+    (1 + r) / (1 - r) for the lag-one autocorrelation r (Zwiers and von Storch 1995). It is taken between ranks, for one
+    disturbed value would hide it, and its bias in short series, -(1 + 4 r) / n (Marriott and Pope 1954), is put back.
+    """
+    count = len(series)
+    if count < 4:
+        return 1.0
+    ranks = stats.rankdata(series)
+    ranks = ranks - ranks.mean()
+    total = float(ranks @ ranks)
+    if total == 0.0:
+        return 1.0
+    seen = float(ranks[1:] @ ranks[:-1]) / total
+    likely = seen + (1.0 + 4.0 * max(seen, 0.0)) / count
+    likely = min(max(likely, 0.0), _MOST_AUTOCORRELATION)
+    return (1.0 + likely) / (1.0 - likely)
 
 
 def product(first: Interval, second: Interval) -> Interval:

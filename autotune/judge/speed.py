@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import stats
 
 from autotune.judge.interval import Interval, inverse, of_logs, product
 from autotune.records import Chunk, Measurement
 
-# Steady when the two halves of the chunks agree to this; leading chunks are dropped until they do.
+# Differences below this are no drift (on the logarithm).
 _STEADY = 0.04
 _FEWEST = 4
 # An interval of +-1% of the mean ends a trial; one whose best case is below this share of the baseline is given up.
@@ -41,7 +43,7 @@ def speed(chunks: Sequence[Chunk]) -> Speed | None:
     if not timed:
         return None
     kept, steady = steady_part(timed)
-    time = of_logs([chunk.duration_s / chunk.steps for chunk in kept])
+    time = of_logs([chunk.duration_s / chunk.steps for chunk in kept], serial=True)
     samples = sum(chunk.samples for chunk in kept) / sum(chunk.steps for chunk in kept)
     rate = product(inverse(time), Interval(value=samples, low=samples, high=samples, count=time.count))
     return Speed(step_time_s=time, samples_per_s=rate, steady=steady, chunks=len(kept))
@@ -50,18 +52,35 @@ def speed(chunks: Sequence[Chunk]) -> Speed | None:
 def steady_part(chunks: Sequence[Chunk]) -> tuple[Sequence[Chunk], bool]:
     """The chunks from which on the step time no longer drifts, and whether there is such a part.
 
-    The medians of the two halves are compared; while they differ, the first chunk is dropped, down to four.
+    The first chunk is dropped, down to four, while it lies apart from the rest, or while the two halves differ.
     """
-    times = np.array([chunk.duration_s / chunk.steps for chunk in chunks])
-    for start in range(max(1, len(times) - _FEWEST + 1)):
-        rest = times[start:]
-        half = len(rest) // 2
-        if half == 0:
+    logs = np.log([chunk.duration_s / chunk.steps for chunk in chunks])
+    for start in range(max(1, len(logs) - _FEWEST + 1)):
+        rest = logs[start:]
+        if rest.size < 2:
             break
-        first, second = float(np.median(rest[:half])), float(np.median(rest[half:]))
-        if abs(first - second) <= _STEADY * min(first, second):
+        if not _first_lies_apart(rest) and not _halves_differ(rest):
             return chunks[start:], True
     return chunks[len(chunks) // 2 :] if len(chunks) >= 2 * _FEWEST else chunks, False
+
+
+def _first_lies_apart(logs: np.ndarray) -> bool:
+    """Whether the first value is an outlier: more than three median absolute deviations away (Leys et al. 2013)."""
+    others = logs[1:]
+    spread = float(stats.median_abs_deviation(others, scale="normal"))
+    return abs(float(logs[0] - np.median(others))) > max(_STEADY, 3.0 * spread)
+
+
+def _halves_differ(logs: np.ndarray) -> bool:
+    """Whether the medians of the halves differ by more than 4%, and by more than noise explains."""
+    first, second = logs[: logs.size // 2], logs[logs.size // 2 :]
+    allowed = _STEADY
+    if second.size >= _FEWEST:
+        # Both as noisy as the later half: what settles is not noise. A median scatters by sqrt(pi/2) more than a mean.
+        spread = float(stats.median_abs_deviation(second, scale="normal"))
+        error = math.sqrt(math.pi / 2.0) * spread * math.sqrt(1.0 / first.size + 1.0 / second.size)
+        allowed = max(allowed, 2.0 * error)
+    return abs(float(np.median(first) - np.median(second))) > allowed
 
 
 def relative_speed(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
@@ -82,7 +101,7 @@ def paired_ratio(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Inter
     pairs = list(zip(ours, theirs, strict=False))
     if not pairs:
         return None
-    return of_logs([(b.samples / b.duration_s) / (a.samples / a.duration_s) for a, b in pairs])
+    return of_logs([(b.samples / b.duration_s) / (a.samples / a.duration_s) for a, b in pairs], serial=True)
 
 
 def duel_ratio(baseline: Measurement, candidate: Measurement) -> Interval | None:
@@ -99,7 +118,15 @@ def enough(chunks: Sequence[Chunk]) -> bool:
     return time.low is not None and time.high is not None and (time.high - time.low) / time.value <= _ENOUGH
 
 
-def hopeless(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> bool:
-    """Whether a trial is certain to end slower than the baseline."""
+def hopeless(baseline: Sequence[Chunk], candidate: Sequence[Chunk], *, below: float = _HOPELESS) -> bool:
+    """Whether a trial is certain to end slower than a share of the baseline's speed.
+
+    A trial that still warms up drifts, and a drift widens its interval: it is not given up too early.
+
+    Args:
+        baseline: The baseline's chunks.
+        candidate: The trial's chunks so far; with fewer than three that are timed nothing is certain.
+        below: That share.
+    """
     ratio = relative_speed(baseline, candidate)
-    return ratio is not None and ratio.high is not None and ratio.high < _HOPELESS
+    return ratio is not None and ratio.high is not None and ratio.high < below

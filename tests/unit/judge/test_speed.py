@@ -23,8 +23,32 @@ def test_steady_state_is_found_not_assumed() -> None:
     settling = [Chunk(steps=1, duration_s=d, samples=1) for d in (3.0, 2.0, 1.5, 1.0, 1.0, 1.01, 0.99, 1.0, 1.0, 1.0)]
     found = speed(settling)
     assert found is not None and found.steady and found.step_time_s.value == pytest.approx(1.0, rel=0.01)
+    assert found.chunks == 7
     drifting = [Chunk(steps=1, duration_s=1.2**n, samples=1) for n in range(10)]
     assert not speed(drifting).steady  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("slope", [0.02, 0.05])
+def test_a_steady_drift_is_no_steady_state(slope: float) -> None:
+    """A machine that heats up over the whole trial: said, not averaged away."""
+    rng = np.random.default_rng(0)
+    rising = [
+        Chunk(steps=1, duration_s=float(np.exp(slope * n + 0.003 * rng.standard_normal())), samples=1)
+        for n in range(16)
+    ]
+    assert not speed(rising).steady  # type: ignore[union-attr]
+
+
+def test_noise_is_no_drift() -> None:
+    """On a noisy machine halves differ by chance: few chunks are dropped for it, and the state is steady."""
+    rng = np.random.default_rng(4)
+    found = [speed(one_step_chunks(np.exp(0.15 * row))) for row in rng.standard_normal((200, 24))]
+    assert np.mean([f is not None and f.steady for f in found]) > 0.97
+    assert np.mean([f.chunks for f in found if f is not None]) > 21
+
+
+def one_step_chunks(durations_s: np.ndarray) -> list[Chunk]:
+    return [Chunk(steps=1, duration_s=float(d), samples=1) for d in durations_s]
 
 
 def test_without_chunks_nothing_is_known() -> None:
@@ -69,4 +93,23 @@ def test_racing_ends_when_it_is_certain() -> None:
     assert enough(chunks(0.01, count=12, noise=0.003))
     assert not enough(chunks(0.01, count=12, noise=0.2))
     assert hopeless(chunks(0.01), chunks(0.05, count=4))
+    assert hopeless(chunks(0.01), chunks(0.05, count=3))
+    assert not hopeless(chunks(0.01), chunks(0.05, count=2))
     assert not hopeless(chunks(0.01), chunks(0.0101, count=4))
+    assert hopeless(chunks(0.01), chunks(0.008, count=6), below=1.5)
+
+
+def test_equals_are_not_given_up() -> None:
+    """Heavy-tailed noise of 10%, three or four chunks so far: given up wrongly in less than 1 of 200."""
+    rng = np.random.default_rng(5)
+    wrong = 0
+    for count in (3, 4) * 100:
+        ours, theirs = (one_step_chunks(np.exp(0.1 * rng.standard_t(3, n))) for n in (24, count))
+        wrong += hopeless(ours, theirs)
+    assert wrong / 200 < 0.005
+
+
+def test_a_trial_that_still_warms_up_is_not_given_up() -> None:
+    """Slow so far, but its last chunk is as fast as the baseline: it may end there."""
+    warming = one_step_chunks(np.array([0.020, 0.0155, 0.0125, 0.0101]))
+    assert not hopeless(chunks(0.01, batch=1), warming)
