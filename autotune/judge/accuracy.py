@@ -1,90 +1,25 @@
-"""Whether a configuration learns as well as the baseline: sequential non-inferiority over paired seeds.
+"""Whether a configuration learns as well as the baseline: evidence from paired quality runs.
 
-The test is one-sided: the hypothesis to reject is that the mean paired difference is a whole margin worse. It is made at
-each number of seeds from three on. Each look has its own part of the 5% (Bonferroni: the parts add up, so the error over
-all looks is at most 5% whatever their dependence; Dunn 1961), most of it at the first look, where most runs are settled.
-``worse`` is the mirrored test, that the mean difference is beyond the margin. Neither is a statement on a single run.
+Quality of a run is the metric at its last point. Runs of one seed are a pair: both sides begin with the same weights and
+see the same batches. The verdict on the differences is that of ``noninferiority``.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import stats
 
-from autotune.records import AccuracyEvidence, AccuracyVerdictName, JudgeOptions, Measurement, Outcome, WorkloadInfo
+from autotune.judge.noninferiority import Comparison, compare, metric_step
+from autotune.records import AccuracyEvidence, JudgeOptions, Measurement, Outcome, WorkloadInfo
 
-ALPHA = 0.05
-_FIRST_SHARE = 0.4
-# Before the fewest seeds are done, a candidate this many margins worse in each of them is not run again.
-_HOPELESS_MARGINS = 5.0
+Pair = tuple[Measurement, Measurement]
 
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Comparison:
-    """Result of comparing paired differences with a margin.
-
-    Attributes:
-        verdict: The verdict; None while it is open and more seeds may settle it.
-        mean: Mean difference, negative is worse.
-        low: Lower one-sided bound of this look.
-        high: Upper one-sided bound of this look.
-        detectable: Smallest drop that this evidence would have seen.
-    """
-
-    verdict: AccuracyVerdictName | None
-    mean: float
-    low: float | None
-    high: float | None
-    detectable: float | None
-
-
-def look_alpha(count: int, options: JudgeOptions) -> float:
-    """This look's part of the 5%."""
-    looks = options.maximum_seeds - options.minimum_seeds + 1
-    if looks <= 1:
-        return ALPHA
-    if count <= options.minimum_seeds:
-        return ALPHA * _FIRST_SHARE
-    return ALPHA * (1.0 - _FIRST_SHARE) / (looks - 1)
-
-
-def compare(
-    differences: Sequence[float], margin: float, options: JudgeOptions, *, independent: int | None = None
-) -> Comparison:
-    """Compares paired differences with a margin.
-
-    Args:
-        differences: Candidate minus baseline, one for each seed, turned so that negative is worse.
-        margin: How much worse is still as good, above 0.
-        options: Seeds at the first and the last look.
-        independent: Seeds that were runs of their own; all when None.
-    """
-    values = np.asarray(differences, dtype=float)
-    count = len(values) if independent is None else independent
-    mean = float(values.mean())
-    if count < options.minimum_seeds:
-        beyond = bool(np.all(values < -_HOPELESS_MARGINS * margin)) and margin > 0.0
-        return Comparison(verdict="worse" if beyond else None, mean=mean, low=None, high=None, detectable=None)
-    alpha = look_alpha(count, options)
-    spread = float(values.std(ddof=1))
-    error = spread / math.sqrt(count)
-    half = float(stats.t.ppf(1.0 - alpha, count - 1)) * error
-    low, high = mean - half, mean + half
-    verdict: AccuracyVerdictName | None = None
-    if (
-        low > -margin and spread <= margin
-    ):  # a spread beyond the margin says that single runs differ by more than is asked about
-        verdict = "matches"
-    elif high < -margin:
-        verdict = "worse"
-    elif count >= options.maximum_seeds:
-        verdict = "inconclusive"
-    return Comparison(verdict=verdict, mean=mean, low=low, high=high, detectable=half)
+# Ends of a run that say something of how it learns; a crash or a time limit says nothing.
+_TRAINED_BADLY = (Outcome.NON_FINITE, Outcome.DIVERGED, Outcome.NO_UPDATES)
 
 
 def quality(measurement: Measurement, metric: str) -> float | None:
@@ -113,75 +48,79 @@ def accuracy(
         options: Margin and seeds.
     """
     metric, direction = workload.metric or "loss", workload.metric_direction or "min"
-    sign = 1.0 if direction == "max" else -1.0
     seeds = sorted(set(baseline) & set(candidate))
-    ours = [quality(baseline[s], metric) for s in seeds]
-    theirs = [quality(candidate[s], metric) for s in seeds]
+    pairs = distinct_pairs([(baseline[s], candidate[s]) for s in seeds])
+    spread = _spread(baseline.values(), metric)
+    shares = [m.share_of_plan for m in candidate.values() if m.share_of_plan is not None]
+    seen = min((m.curve[-1].samples for m in candidate.values() if m.curve), default=None)
     known: dict[str, Any] = {
         "metric": metric,
         "direction": direction,
         "source": workload.metric_source,
         "seeds": len(seeds),
-    }
-    all_ours = [q for m in baseline.values() if (q := quality(m, metric)) is not None]
-    spread = float(np.std(all_ours, ddof=1)) if len(all_ours) > 1 else None
-    if not seeds or any(value is None for value in ours):
-        return AccuracyEvidence(**known, baseline_spread=spread, reason="no paired runs with this metric yet")
-    base = [value for value in ours if value is not None]
-    margin = margin_of(base, options)
-    shares = [m.share_of_plan for m in candidate.values() if m.share_of_plan is not None]
-    seen = min((m.curve[-1].samples for m in candidate.values() if m.curve), default=None)
-    independent = independent_seeds([baseline[s] for s in seeds])
-    common: dict[str, Any] = {
-        **known,
-        "baseline": float(np.mean(base)),
+        "independent_seeds": len(pairs),
         "baseline_spread": spread,
-        "margin": margin,
         "samples_seen": None if seen is None else round(seen),
         "share_of_plan": min(shares, default=None),
-        "independent_seeds": independent,
-        "paired": paired([(baseline[s], candidate[s]) for s in seeds]),
+        "paired": paired(pairs),
     }
-    if any(value is None for value in theirs) or any(candidate[s].outcome is not Outcome.OK for s in seeds):
-        return AccuracyEvidence(**common, verdict="worse", reason=f"{metric} is not finite in a run of the candidate")
-    other = [value for value in theirs if value is not None]
-    differences = [sign * (b - a) for a, b in zip(base, other, strict=True)]
-    result = compare(differences, margin, options, independent=independent)
-    reason = None
-    if independent < len(seeds):
-        reason = f"{len(seeds)} seeds gave only {independent} different runs: equal ones count once"
-    elif result.verdict is None:
-        reason = f"open after {len(seeds)} of at least {options.minimum_seeds} paired seeds"
-    elif result.verdict == "inconclusive":
-        reason = f"the spread over {len(seeds)} seeds is too large for this margin"
+    base = [q for a, _ in pairs if (q := quality(a, metric)) is not None]
+    if base:
+        known |= {"baseline": float(np.mean(base)), "margin": margin_of(base, options)}
+    failure = next((why for _, b in pairs if (why := _failure(b, metric)) is not None), None)
+    if failure is not None:
+        return AccuracyEvidence(**known, verdict="worse", reason=failure)
+    values = [
+        (a, b)
+        for ours, theirs in pairs
+        if theirs.outcome is Outcome.OK
+        and (a := quality(ours, metric)) is not None
+        and (b := quality(theirs, metric)) is not None
+    ]
+    if not values:
+        return AccuracyEvidence(**known, reason=f"no pair of runs has a value of {metric} yet")
+    sign = 1.0 if direction == "max" else -1.0
+    differences = [sign * (b - a) for a, b in values]
+    known["candidate"] = float(np.mean([b for _, b in values]))
+    margin = margin_of(base, options)
+    if margin <= 0.0:
+        reason = f"{metric} is 0 in the baseline, and a share of 0 is no margin: give an absolute tolerance"
+        return AccuracyEvidence(**known, difference=float(np.mean(differences)), reason=reason)
+    step = metric_step([v for pair in pairs for m in pair for v in _values(m, metric)])
+    result = compare(differences, margin, options, step=step, noise=_noise(baseline.values(), metric, spread))
     return AccuracyEvidence(
-        **common,
-        candidate=float(np.mean(other)),
+        **known,
         difference=result.mean,
         difference_low=result.low,
         difference_high=result.high,
         detectable=result.detectable,
         verdict=result.verdict or "inconclusive",
-        reason=reason,
+        reason=_reason(result, len(seeds), len(pairs), step, margin, metric, options),
     )
 
 
 def is_open(evidence: AccuracyEvidence, options: JudgeOptions) -> bool:
     """Whether more seeds may still settle the verdict."""
-    return evidence.verdict == "inconclusive" and evidence.seeds < options.maximum_seeds
+    if evidence.verdict != "inconclusive" or evidence.seeds >= options.maximum_seeds or evidence.margin == 0.0:
+        return False
+    # Where most seeds repeat an earlier run, more of them will too.
+    return evidence.seeds < options.minimum_seeds or 2 * evidence.independent_seeds > evidence.seeds
 
 
-def independent_seeds(runs: Sequence[Measurement]) -> int:
-    """Runs that differ: equal initial weights and an equal curve are one run, however many seeds made it."""
-    keys = {
-        (m.weights_hash, tuple(tuple(sorted((k, v) for k, v in p.values.items() if v is not None)) for p in m.curve))
-        for m in runs
-    }
-    return len(keys)
+def distinct_pairs(pairs: Sequence[Pair]) -> list[Pair]:
+    """Pairs neither of whose runs was seen before: equal ones are one run, however many seeds made it."""
+    seen: set[tuple[int, object]] = set()
+    kept = []
+    for pair in pairs:
+        keys = {(side, _identity(run)) for side, run in enumerate(pair)}
+        if not keys & seen:
+            kept.append(pair)
+        seen |= keys
+    return kept
 
 
-def paired(pairs: Sequence[tuple[Measurement, Measurement]]) -> bool | None:
-    """Whether both sides of each pair began with the same weights and saw the same batches; None when that is not known."""
+def paired(pairs: Sequence[Pair]) -> bool | None:
+    """Whether both sides of each pair began with the same weights and saw the same batches; None when not known."""
     known = [
         a.weights_hash == b.weights_hash
         and (a.data_hash == b.data_hash or a.configuration.batch_size != b.configuration.batch_size)
@@ -189,3 +128,62 @@ def paired(pairs: Sequence[tuple[Measurement, Measurement]]) -> bool | None:
         if a.weights_hash and b.weights_hash and a.data_hash and b.data_hash
     ]
     return all(known) if known else None
+
+
+def _identity(run: Measurement) -> object:
+    """Equal initial weights and an equal curve are one run."""
+    return run.weights_hash, tuple(tuple(sorted(p.values.items(), key=lambda item: item[0])) for p in run.curve)
+
+
+def _failure(run: Measurement, metric: str) -> str | None:
+    """Why a run of the candidate speaks against it whatever the others do; None when it does not."""
+    if run.outcome in _TRAINED_BADLY:
+        return run.reason or f"a run ended as {run.outcome.replace('_', ' ')}"
+    if run.outcome is Outcome.OK and run.curve and run.curve[-1].values.get(metric, 0.0) is None:
+        return f"{metric} is not finite at the end of a run of the candidate"
+    return None
+
+
+def _values(run: Measurement, metric: str) -> list[float]:
+    return [v for point in run.curve if (v := point.values.get(metric)) is not None and math.isfinite(v)]
+
+
+def _spread(baseline: Iterable[Measurement], metric: str) -> float | None:
+    """Standard deviation of the baseline against itself over seeds; None with fewer than two different runs."""
+    runs = {_identity(m): q for m in baseline if (q := quality(m, metric)) is not None}
+    return float(np.std(list(runs.values()), ddof=1)) if len(runs) > 1 else None
+
+
+def _noise(baseline: Iterable[Measurement], metric: str, spread: float | None) -> float | None:
+    """How far runs of the baseline may lie apart, by what is known before there are many; None when nothing is.
+
+    The larger of the spread over seeds and of half the largest change between neighbouring points in the second half of
+    the curves, where little is left to learn.
+    """
+    changes = []
+    for run in baseline:
+        values = _values(run, metric)
+        late = values[(len(values) - 1) // 2 :]
+        changes += [abs(b - a) / 2.0 for a, b in itertools.pairwise(late)]
+    known = [*changes, *([] if spread is None else [spread])]
+    return max(known) if known else None
+
+
+def _reason(
+    result: Comparison, seeds: int, independent: int, step: float, margin: float, metric: str, options: JudgeOptions
+) -> str | None:
+    parts = []
+    if result.verdict is None:
+        parts.append(f"open after {seeds} of at most {options.maximum_seeds} paired seeds")
+    elif result.verdict == "worse" and result.low is None:
+        parts.append(f"{-result.mean / margin:.0f} margins worse: far more than chance, so it was not run again")
+    elif result.verdict == "inconclusive" and result.spread is not None:
+        if result.spread > margin:
+            parts.append(f"the spread over {seeds} seeds, {result.spread:.2g}, is larger than the margin, {margin:.2g}")
+        else:
+            parts.append(f"after {seeds} seeds the difference is too close to the margin, {margin:.2g}, to tell")
+    if independent < seeds:
+        parts.append(f"{seeds} seeds gave only {independent} different runs: equal ones count once")
+    if step > margin:
+        parts.append(f"{metric} moves in steps of {step:.2g}, coarser than the margin: too few validation examples")
+    return "; ".join(parts) or None

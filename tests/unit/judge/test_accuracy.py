@@ -1,87 +1,16 @@
-"""The accuracy verdict, with its error rates by simulation."""
+"""Evidence of accuracy from paired quality runs."""
 
 from __future__ import annotations
 
-import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
+from dataclasses import replace
 
-from autotune.judge.accuracy import accuracy, compare, look_alpha
-from autotune.records import JudgeOptions
+import pytest
+
+from autotune.judge.accuracy import accuracy, is_open
+from autotune.records import JudgeOptions, Outcome
 from tests.unit.builders import BASELINE, BFLOAT16, quality_run, workload
 
 OPTIONS = JudgeOptions()
-COMPARISONS = 20_000
-
-
-def verdicts(mean: float, spread: float, *, heavy: bool, comparisons: int = COMPARISONS) -> dict[str, float]:
-    """Shares of verdicts over many sequential comparisons, margin 1; the same rule as ``compare``, vectorised."""
-    rng = np.random.default_rng(42)
-    noise = rng.standard_t(3, (comparisons, 8)) / np.sqrt(3) if heavy else rng.standard_normal((comparisons, 8))
-    values = mean + spread * noise
-    found = np.full(comparisons, "inconclusive", dtype=object)
-    is_open = np.ones(comparisons, dtype=bool)
-    for count in range(OPTIONS.minimum_seeds, OPTIONS.maximum_seeds + 1):
-        centre, deviation = values[:, :count].mean(axis=1), values[:, :count].std(axis=1, ddof=1)
-        half = stats.t.ppf(1 - look_alpha(count, OPTIONS), count - 1) * deviation / np.sqrt(count)
-        matches = is_open & (centre - half > -1) & (deviation <= 1)
-        found[matches] = "matches"
-        is_open &= ~matches
-        worse = is_open & (centre + half < -1)
-        found[worse] = "worse"
-        is_open &= ~worse
-    return {name: float((found == name).mean()) for name in ("matches", "worse", "inconclusive")}
-
-
-def sequential(values: np.ndarray) -> str:
-    """The verdict of the real function, seed by seed."""
-    for count in range(OPTIONS.minimum_seeds, OPTIONS.maximum_seeds + 1):
-        result = compare(values[:count].tolist(), 1.0, OPTIONS)
-        if result.verdict is not None:
-            return result.verdict
-    raise AssertionError("the last look must give a verdict")
-
-
-@pytest.mark.parametrize("heavy", [False, True])
-def test_the_simulation_is_the_real_rule(heavy: bool) -> None:
-    """What is simulated and what ships give the same shares."""
-    rng = np.random.default_rng(42)
-    noise = rng.standard_t(3, (COMPARISONS, 8)) / np.sqrt(3) if heavy else rng.standard_normal((COMPARISONS, 8))
-    real = [sequential(-0.6 + 0.7 * row) for row in noise[:400]]
-    # The generator fills rows in order, so the first rows are the same runs.
-    small = verdicts(-0.6, 0.7, heavy=heavy)
-    share = {name: real.count(name) / len(real) for name in small}
-    for name, value in small.items():
-        assert abs(share[name] - value) < 3 * np.sqrt(max(value * (1 - value), 0.01) / len(real)) + 0.01
-
-
-@pytest.mark.parametrize("heavy", [False, True])
-@pytest.mark.parametrize("spread", [0.05, 0.25, 0.5, 1.0])
-def test_error_rates(heavy: bool, spread: float) -> None:
-    """Worse by the margin: ``matches`` in at most 5%; by twice the margin: in at most 0.5%."""
-    assert verdicts(-1.0, spread, heavy=heavy)["matches"] <= 0.05
-    assert verdicts(-2.0, spread, heavy=heavy)["matches"] <= 0.005
-
-
-@pytest.mark.parametrize("heavy", [False, True])
-@pytest.mark.parametrize("spread", [0.05, 0.25, 0.5])
-def test_identical_configurations_are_settled(heavy: bool, spread: float) -> None:
-    """Equal configurations match in more than 90% within eight seeds while the spread is at most half the margin."""
-    assert verdicts(0.0, spread, heavy=heavy)["matches"] > 0.9
-
-
-def test_a_spread_beyond_the_margin_is_inconclusive() -> None:
-    """Where single runs differ by several margins nothing can be said."""
-    assert verdicts(0.0, 4.0, heavy=False)["inconclusive"] > 0.85
-
-
-@given(st.lists(st.floats(-1, 1), min_size=3, max_size=8), st.floats(0.01, 1), st.floats(1, 4))
-def test_a_wider_margin_never_turns_a_match_into_worse(differences: list[float], margin: float, factor: float) -> None:
-    """Monotone in the margin."""
-    if compare(differences, margin, OPTIONS).verdict == "matches":
-        assert compare(differences, margin * factor, OPTIONS).verdict == "matches"
 
 
 def runs(policy: object, finals: list[float | None]) -> dict[int, object]:
@@ -106,10 +35,23 @@ def test_direction_decides_what_worse_is() -> None:
     assert accuracy(base, high, workload(metric_direction="min"), OPTIONS).verdict == "worse"  # type: ignore[arg-type]
 
 
+LEARNING = [0.80, 0.93, 0.945, 0.949, 0.951]
+
+
 def test_a_clear_failure_needs_one_seed_only() -> None:
-    """Five margins worse in the only run so far: not run again."""
-    found = accuracy(runs(BASELINE, [0.95]), runs(BFLOAT16, [0.5]), workload(), OPTIONS)  # type: ignore[arg-type]
-    assert found.verdict == "worse"
+    """Far below what the baseline's own noise explains in the only run so far: not run again."""
+    base = {0: quality_run(BASELINE, 0, LEARNING)}
+    found = accuracy(base, {0: quality_run(BFLOAT16, 0, [0.1] * 5)}, workload(), OPTIONS)
+    assert found.verdict == "worse" and "not run again" in (found.reason or "")
+    assert not is_open(found, OPTIONS)
+
+
+@pytest.mark.parametrize("final", [0.90, 0.94])
+def test_one_bad_run_is_no_verdict(final: float) -> None:
+    """A run that is some margins worse may be chance: the next seed tells."""
+    base = {0: quality_run(BASELINE, 0, LEARNING)}
+    found = accuracy(base, {0: quality_run(BFLOAT16, 0, [0.8, 0.85, 0.88, 0.89, final])}, workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and is_open(found, OPTIONS)
 
 
 def test_one_seed_never_proves_a_match() -> None:
@@ -126,12 +68,68 @@ def test_equal_runs_count_once() -> None:
     found = accuracy(same, other, workload(), OPTIONS)
     assert found.independent_seeds == 1 and found.verdict == "inconclusive"
     assert "count once" in (found.reason or "")
+    assert not is_open(found, OPTIONS)  # more of the same would tell nothing
+
+
+def test_repeated_runs_add_no_weight() -> None:
+    """Three different pairs and two repetitions of the first: the evidence of three."""
+    base, other = runs(BASELINE, [0.950, 0.952, 0.948]), runs(BFLOAT16, [0.951, 0.951, 0.949])
+    plain = accuracy(base, other, workload(), OPTIONS)
+    for seed in (3, 4):
+        base[seed], other[seed] = replace(base[0], seed=seed), replace(other[0], seed=seed)
+    repeated = accuracy(base, other, workload(), OPTIONS)
+    assert (repeated.seeds, repeated.independent_seeds) == (5, 3)
+    assert (repeated.difference, repeated.detectable) == (plain.difference, plain.detectable)
 
 
 def test_a_metric_that_is_not_finite_is_worse() -> None:
     """A null metric names itself."""
     found = accuracy(runs(BASELINE, [0.95] * 3), runs(BFLOAT16, [0.95, None, 0.95]), workload(), OPTIONS)  # type: ignore[arg-type]
     assert found.verdict == "worse" and "val_accuracy" in (found.reason or "")
+
+
+@pytest.mark.parametrize("outcome", [Outcome.TIMEOUT, Outcome.CRASHED, Outcome.OUT_OF_MEMORY])
+def test_a_run_that_was_stopped_says_nothing_of_accuracy(outcome: Outcome) -> None:
+    """A crash or a time limit is no sign of learning worse."""
+    other = runs(BFLOAT16, [0.95])
+    other[0] = replace(other[0], outcome=outcome, curve=())
+    found = accuracy(runs(BASELINE, [0.95]), other, workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and found.candidate is None
+
+
+def test_a_metric_that_is_missing_is_not_a_metric_that_is_not_finite() -> None:
+    """Logs without the metric give no verdict."""
+    other = {0: quality_run(BFLOAT16, 0, [0.5, 0.6], metric="val_auc")}
+    found = accuracy(runs(BASELINE, [0.95]), other, workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and "val_accuracy" in (found.reason or "")
+
+
+def test_a_share_of_nothing_is_no_margin() -> None:
+    """A metric of 0 needs an absolute tolerance; more seeds do not help."""
+    base, other = runs(BASELINE, [0.0] * 3), runs(BFLOAT16, [0.0] * 3)
+    found = accuracy(base, other, workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and "absolute" in (found.reason or "") and not is_open(found, OPTIONS)
+    absolute = JudgeOptions(tolerance=0.01, tolerance_absolute=True)
+    assert accuracy(base, other, workload(), absolute).verdict == "matches"
+
+
+def test_few_validation_examples_are_told() -> None:
+    """Steps of 0.05 cannot show a margin of 0.0095, even where all runs end on the same step."""
+    curves = [[0.5, 0.75, 0.95], [0.55, 0.85, 0.95], [0.6, 0.9, 0.95]]
+    base, other = ({s: quality_run(c, s, curve) for s, curve in enumerate(curves)} for c in (BASELINE, BFLOAT16))
+    found = accuracy(base, other, workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and "validation examples" in (found.reason or "")
+
+
+def test_why_it_stays_inconclusive_is_told() -> None:
+    """After the last seed: the spread is too large, or the difference too close to the margin."""
+    wide = [0.95 + 0.02 * (-1) ** s for s in range(8)]
+    flat = [0.95 + 0.0001 * s for s in range(8)]
+    found = accuracy(runs(BASELINE, flat), runs(BFLOAT16, wide), workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and "spread" in (found.reason or "") and not is_open(found, OPTIONS)
+    near = [0.9408 + 0.002 * (-1) ** s for s in range(8)]
+    found = accuracy(runs(BASELINE, flat), runs(BFLOAT16, near), workload(), OPTIONS)
+    assert found.verdict == "inconclusive" and "too close" in (found.reason or "")
 
 
 def test_no_spread_is_no_error() -> None:
