@@ -47,10 +47,7 @@ class Study:
             raise UsageError(
                 f"{path} is damaged: {error}", hint="move this file away; what was measured is in trials.jsonl"
             ) from None
-        for trial in self._study.get_trials(
-            deepcopy=False, states=(optuna.trial.TrialState.RUNNING, optuna.trial.TrialState.WAITING)
-        ):
-            self._study.tell(trial.number, state=optuna.trial.TrialState.FAIL)  # left by a run that was killed
+        self._fail_unfinished()
 
     def ask(self, configuration: Configuration, space: SearchSpace) -> int:
         """Starts a trial of a configuration; its number in the study."""
@@ -76,6 +73,14 @@ class Study:
         for name, item in {**attributes, "outcome": str(outcome), "feasible": not infeasible}.items():
             storage.set_trial_user_attr(trial_id, name, item)
         self._study.tell(number, 0.0 if value is None else value)
+
+    def _fail_unfinished(self) -> None:
+        """Ends what a killed or interrupted run left; one that waits must be started before it can be ended."""
+        state = self._optuna.trial.TrialState
+        while self._study.get_trials(deepcopy=False, states=(state.WAITING,)):
+            self._study.ask()
+        for trial in self._study.get_trials(deepcopy=False, states=(state.RUNNING,)):
+            self._study.tell(trial.number, state=state.FAIL)
 
     def _open(self) -> Any:
         name = _NAME if self._count == 1 else f"{_NAME}-{self._count}"

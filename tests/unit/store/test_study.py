@@ -64,6 +64,22 @@ def test_trials_whose_parent_died_are_told_failed(tmp_path: Path) -> None:
     assert [t.state.name for t in loaded(tmp_path).trials] == ["FAIL"]
 
 
+def test_a_trial_that_was_not_yet_started_is_told_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C between putting a trial into the queue and taking it out: the run can go on, and does not meet it again."""
+
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(optuna.Study, "ask", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            Study(tmp_path).ask(FLOAT16, SPACE)
+    assert [t.state.name for t in loaded(tmp_path).trials] == ["WAITING"]
+    once(Study(tmp_path))
+    trials = loaded(tmp_path).trials
+    assert [t.state.name for t in trials] == ["FAIL", "COMPLETE"] and trials[1].params["policy"] == "float32"
+
+
 def test_what_a_killed_writer_left_is_mended(tmp_path: Path) -> None:
     """A torn last line goes, its lock holds nobody up, what was whole stays and is written on."""
     once(Study(tmp_path))
