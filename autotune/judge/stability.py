@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
+from scipy import stats
 
 from autotune.records import Measurement, Outcome, StabilityEvidence
 
-# Skipped updates once the loss scale has settled (design: 1%). Settled: as many updates in a row were applied.
+# Share of updates that may be skipped once the loss scale has settled.
 MOST_SKIPPED = 0.01
-_SETTLED_RUN = 50
+_CERTAIN = 0.01
+# Below it Keras' dynamic scale no longer scales anything up: it fell because gradients are never finite.
+LEAST_SCALE = 1.0
+# Updates applied in a row by which a scale counts as settled; fewer where the trace ends before.
+_SETTLED_RUN, _SHORTEST_RUN = 50, 5
+# Halvings that lead from 2**15 down to 1.
+_MOST_SETTLING = 15
 
 
 def stability(measurements: Iterable[Measurement]) -> StabilityEvidence:
@@ -37,45 +45,67 @@ def skipped(measurement: Measurement) -> tuple[int, int] | None:
     Healthy float16 runs skip up to a dozen updates while the first scale settles. Where the steps were not recorded one by
     one, all of them count, less those that a settling scale explains (one for each halving).
     """
-    updates = measurement.trace.updates
-    if measurement.loss_scale_initial is None:
+    if measurement.loss_scale_initial is None:  # without a scale no update is ever skipped
         return (0, measurement.steps) if measurement.updates is not None else None
-    if updates:
-        applied = np.diff(np.asarray(updates), prepend=0) > 0
-        start = settled_at(applied)
-        return (
-            (int((~applied[start:]).sum()), int(applied[start:].size))
-            if start is not None
-            else (int((~applied).sum()), int(applied.size))
-        )
+    if measurement.trace.updates:
+        applied = np.diff(np.asarray(measurement.trace.updates), prepend=0) > 0
+        # A scale that starts too high comes down once an epoch, whenever the same hard batch meets it: measured on healthy
+        # scripts, up to seven times over six epochs. The first half of a run is its time to settle.
+        settled = settled_at(applied)
+        counted = applied if settled is None else applied[max(settled, applied.size // 2) :]
+        return int((~counted).sum()), int(counted.size)
     if measurement.updates is None:
         return None
     lost = max(0, measurement.steps - measurement.updates)
     if measurement.loss_scale_final and measurement.loss_scale_final < measurement.loss_scale_initial:
-        lost = max(0, lost - round(np.log2(measurement.loss_scale_initial / measurement.loss_scale_final)))
+        lost = max(0, lost - round(math.log2(measurement.loss_scale_initial / measurement.loss_scale_final)))
     return lost, measurement.steps
 
 
 def settled_at(applied: Sequence[bool] | np.ndarray) -> int | None:
-    """First step from which a whole run of updates was applied; None when there is none."""
+    """First step of the first long run of applied updates; None when there is none.
+
+    Long is 50 in a row, or in a shorter trace whatever leads up to its end, so long as skips came before it only.
+    """
     flags = np.asarray(applied, dtype=bool)
-    length = min(_SETTLED_RUN, max(1, flags.size // 2))
-    if flags.size < length:
-        return None
-    runs = np.convolve(flags.astype(int), np.ones(length, dtype=int), mode="valid")
-    found = np.flatnonzero(runs == length)
-    return int(found[0]) if found.size else None
+    if flags.size >= _SETTLED_RUN:
+        runs = np.convolve(flags.astype(int), np.ones(_SETTLED_RUN, dtype=int), mode="valid")
+        found = np.flatnonzero(runs == _SETTLED_RUN)
+        if found.size:
+            return int(found[0])
+    since = int(np.flatnonzero(~flags)[-1]) + 1 if not flags.all() else 0
+    return since if flags.size - since >= _SHORTEST_RUN and since <= _MOST_SETTLING else None
+
+
+def too_many(skips: int, steps: int) -> bool:
+    """Whether more than 1% of updates are skipped beyond doubt: one-sided exact binomial test at 1%.
+
+    A few skips in a short trial are no evidence of a rate.
+    """
+    if steps == 0 or skips / steps <= MOST_SKIPPED:
+        return False
+    return float(stats.binomtest(skips, steps, MOST_SKIPPED, alternative="greater").pvalue) < _CERTAIN
 
 
 def fault(measurement: Measurement) -> str | None:
-    """Why a trial that ended by itself is not admissible; None when nothing is wrong with its updates."""
+    """Why a trial is not admissible; None when nothing is wrong with how it ended and with its updates."""
     if measurement.outcome is not Outcome.OK:
         return measurement.reason or str(measurement.outcome)
+    if measurement.steps and measurement.updates == 0 and measurement.weights_moved is not True:
+        return f"no update was applied in {measurement.steps} steps"
     if measurement.weights_moved is False:
         return f"no weight moved in {measurement.steps} steps"
-    if measurement.loss_scale_final is not None and measurement.loss_scale_final < 1.0:
-        return f"the loss scale fell to {measurement.loss_scale_final:.3g}: the gradients are not finite at any useful scale"
+    if measurement.loss_scale_final is not None and measurement.loss_scale_final < LEAST_SCALE:
+        scale = f"{measurement.loss_scale_final:.3g}"
+        return f"the loss scale fell to {scale}: the gradients are not finite at any useful scale, updates are skipped"
     count = skipped(measurement)
-    if count is not None and count[1] and count[0] / count[1] > MOST_SKIPPED:
+    if count is not None and too_many(*count):
         return f"{count[0]} of {count[1]} updates were skipped after the loss scale had settled"
     return None
+
+
+def outcome(measurement: Measurement) -> Outcome:
+    """How a trial ended, once its updates are looked at: one that ended by itself but learned nothing is no success."""
+    if measurement.outcome is Outcome.OK and fault(measurement) is not None:
+        return Outcome.NO_UPDATES
+    return measurement.outcome
