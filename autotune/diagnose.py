@@ -120,9 +120,11 @@ class _Run:
         return capture(self._bench, str(settings.target), digest, settings.fit, max(5.0, self._budget.left_s))
 
     def _plan(self, workload: WorkloadInfo, baseline: Configuration, validation_batches: int | None) -> QualityPlan:
-        timed = self._bench.speed(baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks: False)
+        timed = self._bench.speed(baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks: False, input_free=True)
         if timed.outcome is not Outcome.OK:
             raise baseline_failure(timed, workload.target)
+        self._measurements.append(timed)
+        self._folder.append(timed)
         counted = [c for c in timed.chunks if not c.warmup] or list(timed.chunks)
         step_time_s = sum(c.duration_s for c in counted) / sum(c.steps for c in counted)
         left_s = _PART_OF_BUDGET * self._budget.left_s

@@ -16,7 +16,7 @@ for i in range(samples):
     images[i] = np.roll(images[i], rng.integers(-4, 5, 2), axis=(0, 1))
     if rng.random() < 0.5:
         images[i] = images[i][:, ::-1]
-images = images * rng.uniform(0.6, 1.4, (samples, 1, 1, 1)) + rng.normal(scale=4.0, size=images.shape)
+images = images * rng.uniform(0.6, 1.4, (samples, 1, 1, 1)) + rng.normal(scale=3.0, size=images.shape)
 images = images.astype("float32")
 
 model = keras.Sequential(
