@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from autotune.judge.accuracy import accuracy, is_open
 from autotune.judge.interval import Interval
-from autotune.judge.quality import time_to_quality
+from autotune.judge.quality import most_gain, samples_ratio, time_to_quality
 from autotune.judge.speed import duel_ratio, relative_speed
 from autotune.judge.stability import fault
+from autotune.judge.stability import outcome as outcome_of
 from autotune.records import (
     AccuracyEvidence,
     Board,
@@ -38,6 +39,7 @@ class Case:
         accuracy: Verdict on its accuracy; None where there is no paired run.
         gain: Time-to-quality gain.
         gain_reason: Why there is none.
+        gain_high: What the gain is at most; None when nothing bounds it.
         fault: Why it cannot be recommended; None when nothing speaks against it.
         proof: State of its proof.
     """
@@ -52,6 +54,7 @@ class Case:
     accuracy: AccuracyEvidence | None
     gain: Interval | None
     gain_reason: str | None
+    gain_high: float | None
     fault: str | None
     proof: Proof
 
@@ -63,7 +66,7 @@ class Case:
     @property
     def outcome(self) -> Outcome | None:
         """Outcome of its first trial that failed, else ``ok``; None where it was never tried."""
-        failed = [m.outcome for m in self.trials if m.outcome is not Outcome.OK]
+        failed = [end for m in self.trials if (end := outcome_of(m)) is not Outcome.OK]
         return failed[0] if failed else Outcome.OK if self.trials else None
 
     @property
@@ -102,6 +105,7 @@ def board(
                 relative_speed_high=None if relative is None else relative.high,
                 proof=case.proof,
                 time_to_quality=None if case.gain is None else case.gain.value,
+                time_to_quality_high=case.gain_high,
                 seeds=0 if case.accuracy is None else case.accuracy.seeds,
             )
         )
@@ -125,11 +129,7 @@ def _case(
 ) -> Case:
     trials = tuple(m for m in measurements if m.configuration == configuration)
     quality = by_seed(m for m in trials if m.purpose == "quality")
-    relative = (
-        relative_speed(base_speed.chunks, speed_trial.chunks)
-        if base_speed is not None and speed_trial is not None
-        else None
-    )
+    relative = _relative(base_speed, speed_trial)
     sides = _duel_sides(configuration, measurements)
     duel = None if sides is None else duel_ratio(*sides)
     evidence = (
@@ -139,7 +139,7 @@ def _case(
     )
     found = _fault(trials, options)
     speed = duel or relative
-    gain, reason = None, None
+    gain, reason, high = None, None, None
     if speed is not None and evidence is not None and found is None:
         gain, reason = time_to_quality(
             speed,
@@ -149,6 +149,9 @@ def _case(
             options,
             (baseline, configuration),
             matches=evidence.verdict == "matches",
+        )
+        high = (
+            gain.high if gain is not None else most_gain(speed, samples_ratio(base_quality, quality, workload, options))
         )
     return Case(
         configuration=configuration,
@@ -161,9 +164,18 @@ def _case(
         accuracy=evidence,
         gain=gain,
         gain_reason=reason,
+        gain_high=high,
         fault=found,
         proof=_proof(configuration == baseline, found, evidence, options),
     )
+
+
+def _relative(baseline: Measurement | None, candidate: Measurement | None) -> Interval | None:
+    if baseline is None or candidate is None:
+        return None
+    if candidate is baseline:  # no comparison, and so nothing uncertain
+        return Interval(value=1.0, low=1.0, high=1.0, count=len(baseline.chunks)) if baseline.chunks else None
+    return relative_speed(baseline.chunks, candidate.chunks)
 
 
 def _proof(is_baseline: bool, found: str | None, evidence: AccuracyEvidence | None, options: JudgeOptions) -> Proof:

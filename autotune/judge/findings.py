@@ -6,9 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from autotune.judge.board import Case
+from autotune.judge.failures import about, of_outcome, precision_alone
+from autotune.judge.noninferiority import metric_step
 from autotune.judge.speed import speed
-from autotune.judge.stability import skipped
-from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, JudgeOptions, Outcome, Severity, WorkloadInfo
+from autotune.records import (
+    BASELINE_POLICY,
+    SIXTEEN_BIT_POLICIES,
+    Finding,
+    HardwareProfile,
+    JudgeOptions,
+    Severity,
+    WorkloadInfo,
+)
 
 # Share of the step that waits for data above which the input pipeline is the limit (design: 30%).
 INPUT_BOUND = 0.30
@@ -32,21 +41,23 @@ def findings(
         options: The decision rule's settings.
         static: Findings made without a measurement; each is marked as confirmed where its policy failed.
     """
+    baseline = cases[0].configuration if cases else None
     found: list[Finding] = []
     for case in cases:
-        found += _of_outcome(case)
-    failed = {case.configuration.policy for case in cases if case.fault is not None or case.proof == "worse"}
-    tried = {case.configuration.policy for case in cases if case.quality or case.fault is not None}
+        found += of_outcome(case, precision_alone(case.configuration, baseline), baseline)
+    precision = [case for case in cases if precision_alone(case.configuration, baseline)]
+    failed = {case.configuration.policy for case in precision if case.fault is not None or case.proof == "worse"}
+    tried = {case.configuration.policy for case in precision if case.quality or case.fault is not None}
     for finding in static:
-        about = finding.policy
-        confirmed = None if about is None or about not in tried else about in failed
+        policy = finding.policy
+        confirmed = None if policy is None or policy not in tried else policy in failed
         found.append(
             replace(finding, confirmed=confirmed) if confirmed is not None and finding.confirmed is None else finding
         )
     found += _slow_policies(cases, hardware)
     found += _of_baseline(cases, workload)
     found += _of_memory(cases, options)
-    found += _of_accuracy(cases, workload)
+    found += _of_accuracy(cases, precision, workload)
     return tuple(dict.fromkeys(found))
 
 
@@ -59,85 +70,29 @@ def input_wait(case: Case) -> float | None:
     return max(0.0, 1.0 - trial.input_free_step_time_s / measured.step_time_s.value)
 
 
-def _of_outcome(case: Case) -> list[Finding]:
-    policy = case.configuration.policy
-    found: list[Finding] = []
-    bad = next((m for m in case.trials if m.outcome is not Outcome.OK), None)
-    for trial in case.trials:
-        found += trial.findings
-    if policy == BASELINE_POLICY:
-        if bad is not None and bad.outcome is not Outcome.NON_FINITE:
-            found.append(
-                _about(case, f"trial_{bad.outcome}", Severity.INFO, f"{case.configuration.describe()}: {bad.reason}")
-            )
-        return found
-    if bad is None:
-        lost = [s for m in case.trials if (s := skipped(m)) is not None and s[0] > 0]
-        if case.fault is not None and lost:
-            found.append(
-                _about(case, "updates_skipped", Severity.ERROR, f"updates skipped under {policy}: {case.fault}")
-            )
-        return found
-    if bad.outcome is Outcome.NON_FINITE:
-        losses = [name for name in bad.nonfinite_logs if name.removeprefix("val_") == "loss" or name.endswith("_loss")]
-        if bad.nonfinite_logs and not losses:
-            names = ", ".join(bad.nonfinite_logs)
-            found.append(
-                _about(
-                    case,
-                    "metric_not_finite",
-                    Severity.ERROR,
-                    f"metric {names} is not finite under {policy} while the loss is: it gets {policy[6:]} predictions",
-                    advice='give the output layer dtype="float32", or cast the predictions in the metric',
-                )
-            )
-        else:
-            found.append(_about(case, "non_finite", Severity.ERROR, f"{policy}: {bad.reason}"))
-    elif bad.outcome is Outcome.NO_UPDATES:
-        found.append(
-            _about(
-                case, "no_updates", Severity.ERROR, f"{policy}: {bad.reason}; updates are skipped, nothing is learned"
-            )
-        )
-    elif bad.outcome is Outcome.NOT_APPLIED:
-        found.append(
-            _about(
-                case,
-                "policy_not_applied",
-                Severity.WARNING,
-                f"{policy} was not applied: {bad.reason}",
-                advice="remove the script's own dtype settings to let it be tried",
-            )
-        )
-    elif bad.outcome is Outcome.UNSUPPORTED:
-        found.append(
-            _about(case, "unsupported", Severity.ERROR, f"{case.configuration.describe()} does not run: {bad.reason}")
-        )
-    else:
-        found.append(
-            _about(case, f"trial_{bad.outcome}", Severity.WARNING, f"{case.configuration.describe()}: {bad.reason}")
-        )
-    return found
-
-
 def _slow_policies(cases: Sequence[Case], hardware: HardwareProfile) -> list[Finding]:
     found = []
-    units = {
-        "mixed_float16": ("float16", hardware.cpu.float16_units),
-        "mixed_bfloat16": ("bfloat16", hardware.cpu.bfloat16_units),
-    }
     for case in cases:
         policy = case.configuration.policy
-        if policy not in units or case.relative is None or case.relative.value >= _SLOW:
+        if policy not in SIXTEEN_BIT_POLICIES or case.relative is None or case.relative.value >= _SLOW:
             continue
         if case.configuration.but(policy=BASELINE_POLICY) != cases[0].configuration:
             continue  # slow for another reason than its policy
-        name, has = units[policy]
-        why = f": this processor has no {name} units" if hardware.device == "cpu" and has is False else ""
-        found.append(
-            _about(case, "slow_policy", Severity.INFO, f"{policy} is {1 / case.relative.value:.1f}x slower here{why}")
-        )
+        message = f"{policy} is {1 / case.relative.value:.1f}x slower here{_missing_units(policy, hardware)}"
+        found.append(about(case, "slow_policy", Severity.INFO, message))
     return found
+
+
+def _missing_units(policy: str, hardware: HardwareProfile) -> str:
+    """Why a policy is slow, where the hardware tells; empty where it does not."""
+    half = policy == "mixed_float16"
+    name = "float16" if half else "bfloat16"
+    if hardware.device == "cpu":
+        units = hardware.cpu.float16_units if half else hardware.cpu.bfloat16_units
+        return f": this processor has no {name} units" if units is False else ""
+    visible = [gpu for gpu in hardware.gpus if gpu.visible is not False]
+    lacking = [gpu.float16_units is False if half else gpu.bfloat16_units is False for gpu in visible]
+    return f": this GPU has no fast {name} units" if hardware.device == "gpu" and lacking and all(lacking) else ""
 
 
 def _of_baseline(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]:
@@ -182,7 +137,7 @@ def _of_memory(cases: Sequence[Case], options: JudgeOptions) -> list[Finding]:
     if limit is None:
         return []
     return [
-        _about(
+        about(
             case,
             "memory_near_limit",
             Severity.WARNING,
@@ -193,34 +148,51 @@ def _of_memory(cases: Sequence[Case], options: JudgeOptions) -> list[Finding]:
     ]
 
 
-def _of_accuracy(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]:
+def _of_accuracy(cases: Sequence[Case], precision: Sequence[Case], workload: WorkloadInfo) -> list[Finding]:
     found = []
-    for case in cases:
+    for case in precision:
         evidence = case.accuracy
-        if evidence is None:
+        if case.proof != "worse" or evidence is None or evidence.candidate is None or evidence.baseline is None:
             continue
-        policy = case.configuration.policy
-        if case.proof == "worse" and policy != BASELINE_POLICY and evidence.difference is not None:
-            found.append(
-                _about(
-                    case,
-                    "accuracy_worse",
-                    Severity.ERROR,
-                    f"{case.configuration.describe()} learns worse: "
-                    f"{workload.metric} {evidence.candidate:.4g} against {evidence.baseline:.4g}",
-                )
+        figures = f"{workload.metric} {evidence.candidate:.4g} against {evidence.baseline:.4g}"
+        name = case.configuration.describe()
+        found.append(about(case, "accuracy_worse", Severity.ERROR, f"{name} learns worse: {figures}"))
+    judged = [case.accuracy for case in cases if case.accuracy is not None]
+    repeated = max((e for e in judged if e.seeds > e.independent_seeds), key=lambda e: e.seeds, default=None)
+    if repeated is not None:
+        found.append(
+            Finding(
+                code="equal_runs",
+                severity=Severity.WARNING,
+                message=f"{repeated.seeds} seeds gave {repeated.independent_seeds} different runs; equal ones count once",
+                advice="does the script fix its weights and its order in a way that seeds cannot reach?",
             )
-        if evidence.seeds > evidence.independent_seeds:
-            found.append(
-                Finding(
-                    code="equal_runs",
-                    severity=Severity.WARNING,
-                    message=f"{evidence.seeds} seeds gave {evidence.independent_seeds} different runs; equal ones count once",
-                    advice="does the script fix its weights and its order in a way that seeds cannot reach?",
-                )
+        )
+    margin = next((e.margin for e in judged if e.margin), None)
+    return [*found, *_of_yardstick(cases[0], judged[-1].baseline_spread, margin, workload.metric)] if margin else found
+
+
+def _of_yardstick(base: Case, spread: float | None, margin: float, metric: str | None) -> list[Finding]:
+    """What limits the evidence on the baseline's side, whatever is compared with it."""
+    found = []
+    if spread is not None and spread > margin:
+        found.append(
+            Finding(
+                code="baseline_spread",
+                severity=Severity.INFO,
+                message=f"{metric} as written scatters by {spread:.2g} over seeds, more than the margin, {margin:.2g}",
+                advice="more --seeds, a larger --tolerance or longer runs (--epochs) settle more",
             )
+        )
+    values = [v for m in base.quality.values() for p in m.curve if (v := p.values.get(metric or "loss")) is not None]
+    step = metric_step(values)
+    if step > margin:
+        found.append(
+            Finding(
+                code="few_validation_examples",
+                severity=Severity.INFO,
+                message=f"{metric} moves in steps of {step:.2g}, coarser than the margin, {margin:.2g}",
+                advice="more validation examples, or a larger --tolerance",
+            )
+        )
     return found
-
-
-def _about(case: Case, code: str, severity: Severity, message: str, *, advice: str | None = None) -> Finding:
-    return Finding(code=code, severity=severity, message=message, policy=case.configuration.policy, advice=advice)

@@ -10,6 +10,9 @@ from autotune.judge.accuracy import quality as final_quality
 from autotune.judge.interval import Interval, of_logs, product
 from autotune.records import Configuration, CurvePoint, JudgeOptions, Measurement, WorkloadInfo
 
+# Where the updates are the same, measured curves count only if they show clearly that more samples are needed.
+_CLEARLY = 0.95
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SamplesRatio:
@@ -18,7 +21,8 @@ class SamplesRatio:
     Attributes:
         interval: The ratio; None where a side never reached the target.
         reason: Why there is none.
-        at_most: Bound of the ratio where the target was not reached: it would need more samples than it saw.
+        at_most: What the ratio is below in every case where the target was not reached: it would need more samples than
+            it saw.
     """
 
     interval: Interval | None
@@ -69,7 +73,7 @@ def samples_ratio(
         target = final - sign * margin
         ours = samples_needed(baseline[seed].curve, metric, target, sign)
         theirs = samples_needed(candidate[seed].curve, metric, target, sign)
-        if ours is None:
+        if ours is None:  # a lone point that is not finite
             continue
         if theirs is None:
             seen = candidate[seed].curve[-1].samples if candidate[seed].curve else 0.0
@@ -78,12 +82,24 @@ def samples_ratio(
                 reason=f"it does not reach the baseline's {metric} within {seen:,.0f} samples",
                 at_most=ours / seen if seen else None,
             )
-        ratios.append(ours / theirs)
-    return (
-        SamplesRatio(interval=of_logs(ratios))
-        if ratios
-        else SamplesRatio(interval=None, reason="the target was not reached")
-    )
+        ratio = ours / theirs
+        # The baseline was there by its first point, and may have been long before: no gain can be told from that.
+        ratios.append(min(1.0, ratio) if ours == baseline[seed].curve[0].samples else ratio)
+    if not ratios:
+        return SamplesRatio(interval=None, reason="the target was not reached")
+    return SamplesRatio(interval=of_logs(ratios))
+
+
+def most_gain(speed: Interval, ratio: SamplesRatio) -> float | None:
+    """Upper bound of the time-to-quality gain, to give a configuration up by; None when nothing bounds it.
+
+    Args:
+        speed: Samples a second against the baseline.
+        ratio: Samples ratio as far as known.
+    """
+    if ratio.interval is not None:
+        return product(speed, ratio.interval).high
+    return None if ratio.at_most is None else (speed.high or speed.value) * ratio.at_most
 
 
 def same_updates(baseline: Configuration, candidate: Configuration) -> bool:
@@ -105,8 +121,9 @@ def time_to_quality(
 ) -> tuple[Interval | None, str | None]:
     """Gain in time to the baseline's quality, or None with the reason.
 
-    Where the updates are the same and the accuracy matches, the samples needed are the same by construction and the gain is
-    that of the step time. Otherwise it is the product of samples a second and samples needed.
+    It is the product of samples a second and samples needed, its interval by the delta method on logarithms. A precision
+    makes the same updates from the same samples: if its accuracy matches, it needs as many samples as the baseline by
+    construction, and the gain is that of the step time, unless the curves show clearly that it needs more.
 
     Args:
         speed: Samples a second against the baseline.
@@ -117,13 +134,14 @@ def time_to_quality(
         configurations: Baseline and candidate.
         matches: Whether the accuracy verdict is ``matches``.
     """
-    if same_updates(*configurations) and matches:
-        return speed, None
     ratio = samples_ratio(baseline, candidate, workload, options)
-    if ratio.interval is None:
+    if not same_updates(*configurations):
+        return (None, ratio.reason) if ratio.interval is None else (product(speed, ratio.interval), None)
+    needed = ratio.interval
+    if matches:
+        clearly_more = needed is not None and needed.high is not None and needed.high < _CLEARLY
+        return (product(speed, needed) if clearly_more and needed is not None else speed), None
+    if needed is None:
         return None, ratio.reason
-    if same_updates(*configurations):
-        # While the verdict is open, a lucky crossing must not count for a precision.
-        capped = Interval(value=min(1.0, ratio.interval.value), count=ratio.interval.count)
-        return product(speed, capped), None
-    return product(speed, ratio.interval), None
+    # While the verdict is open, a lucky crossing must not count for a precision.
+    return product(speed, Interval(value=min(1.0, needed.value), count=needed.count)), None

@@ -23,6 +23,8 @@ class Standing:
         relative_speed_high: Upper end.
         proof: State of its accuracy: ``failed`` where a trial's outcome already rules it out.
         time_to_quality: Time-to-quality gain over the baseline as far as known; None when unknown.
+        time_to_quality_high: What that gain is at most, also where the baseline's quality was not reached; None when
+            nothing bounds it.
         seeds: Paired quality runs done.
     """
 
@@ -33,6 +35,7 @@ class Standing:
     relative_speed_high: float | None = None
     proof: Proof = "open"
     time_to_quality: float | None = None
+    time_to_quality_high: float | None = None
     seeds: int = 0
 
     @property

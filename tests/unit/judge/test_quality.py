@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autotune.judge.interval import Interval
-from autotune.judge.quality import samples_needed, samples_ratio, time_to_quality
+from autotune.judge.quality import SamplesRatio, most_gain, samples_needed, samples_ratio, time_to_quality
 from autotune.records import JudgeOptions
 from tests.unit.builders import BASELINE, BFLOAT16, quality_run, workload
 
@@ -63,3 +67,48 @@ def test_a_larger_batch_pays_with_its_samples() -> None:
         2.0 * samples_ratio(base, slow, workload(), OPTIONS).interval.value
     )  # type: ignore[union-attr]
     assert gain.value < 1.2
+
+
+def test_curves_that_are_clearly_slower_count_against_a_precision_that_matches() -> None:
+    """The same final accuracy, but half as fast to get there, in every seed."""
+    base = {s: quality_run(BASELINE, s, [0.5, 0.95, 0.95, 0.95]) for s in range(3)}
+    slow = {s: quality_run(BFLOAT16, s, [0.3, 0.5, 0.6, 0.95]) for s in range(3)}
+    gain, _ = time_to_quality(SPEED, base, slow, workload(), OPTIONS, (BASELINE, BFLOAT16), matches=True)
+    assert gain is not None and gain.value < 1.2
+
+
+def test_what_came_before_the_first_point_is_no_gain() -> None:
+    """The baseline was there by its first point; a candidate with an earlier first point has gained nothing by that."""
+    base = {s: quality_run(BASELINE, s, [0.95, 0.95]) for s in range(3)}
+    early = {s: quality_run(DOUBLE, s, [0.95, 0.95]) for s in range(3)}
+    early = {s: replace(m, curve=tuple(replace(p, samples=p.samples / 2) for p in m.curve)) for s, m in early.items()}
+    found = samples_ratio(base, early, workload(), OPTIONS).interval
+    assert found is not None and found.value == pytest.approx(1.0)
+
+
+def test_a_target_that_is_not_reached_bounds_the_gain() -> None:
+    """Twice as fast, and not there after twice the samples that the baseline needs: less than the same time."""
+    base = {0: quality_run(BASELINE, 0, [0.5, 0.9, 0.9, 0.9])}
+    poor = {0: quality_run(DOUBLE, 0, [0.4, 0.5, 0.6, 0.7])}
+    found = samples_ratio(base, poor, workload(), OPTIONS)
+    assert found.interval is None and found.at_most is not None and found.at_most < 0.5
+    assert most_gain(SPEED, found) == pytest.approx(2.1 * found.at_most)
+    assert most_gain(SPEED, SamplesRatio(interval=None)) is None
+
+
+@given(st.floats(0.1, 10.0), st.lists(st.floats(0.0, 1.0), min_size=2, max_size=8))
+def test_a_change_of_the_unit_of_samples_changes_no_ratio(unit: float, curve: list[float]) -> None:
+    """Counting batches instead of samples gives the same ratio."""
+    base = {0: quality_run(BASELINE, 0, sorted(curve))}
+    other = {0: quality_run(DOUBLE, 0, [v * 0.99 for v in sorted(curve)])}
+
+    def scaled(runs):
+        return {
+            s: replace(m, curve=tuple(replace(p, samples=p.samples * unit) for p in m.curve)) for s, m in runs.items()
+        }
+
+    plain = samples_ratio(base, other, workload(), OPTIONS).interval
+    again = samples_ratio(scaled(base), scaled(other), workload(), OPTIONS).interval
+    assert (plain is None) == (again is None)
+    if plain is not None and again is not None:
+        assert again.value == pytest.approx(plain.value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autotune.judge.stability import fault, settled_at, skipped, stability, too_many
+from autotune.judge.stability import fault, outcome, settled_at, skipped, stability, too_many
 from autotune.records import Outcome
 from tests.unit.builders import FLOAT16, quality_run, speed_trial, trace
 
@@ -74,6 +74,27 @@ def test_without_a_trace_halvings_explain_skips() -> None:
     """Five skips, five halvings: nothing lost after settling."""
     trial = speed_trial(FLOAT16, steps=105, updates=100, loss_scale_initial=2.0**15, loss_scale_final=2.0**10)
     assert skipped(trial) == (0, 105)
+
+
+def test_a_short_trace_may_end_before_a_long_run() -> None:
+    """Twenty steps, twelve skips at the start: settled at the thirteenth. Skips up to the end: not settled."""
+    assert settled_at([False] * 12 + [True] * 8) == 12
+    assert fault(run([0] * 12 + [1] * 8)) is None
+    assert settled_at([True] * 18 + [False, True]) is None
+
+
+def test_no_update_at_all_is_a_fault_that_corrects_the_outcome() -> None:
+    """Whatever the worker said: a run that applied nothing has not trained."""
+    none = speed_trial(FLOAT16, updates=0, weights_moved=None)
+    assert fault(none) == "no update was applied in 121 steps" and outcome(none) is Outcome.NO_UPDATES
+    assert outcome(run([0] * 200, weights_moved=False)) is Outcome.NO_UPDATES
+    assert outcome(speed_trial()) is Outcome.OK
+
+
+def test_an_optimizer_that_does_not_count_is_no_fault() -> None:
+    """A training step of the script's own may update weights without counting: that they moved is enough."""
+    assert fault(speed_trial(updates=0, weights_moved=True)) is None
+    assert outcome(speed_trial(outcome=Outcome.TIMEOUT, updates=0)) is Outcome.TIMEOUT
 
 
 def test_evidence_adds_up_over_trials() -> None:
