@@ -65,7 +65,7 @@ def spread_of(differences: np.ndarray, step: float = 0.0) -> np.ndarray:
     A metric over few validation examples moves in steps: three runs on the same step have no spread to be seen and are
     no three runs that agree exactly.
     """
-    return np.maximum(differences.std(axis=-1, ddof=1), step / math.sqrt(12.0))
+    return np.asarray(np.maximum(differences.std(axis=-1, ddof=1), step / math.sqrt(12.0)))
 
 
 def half_width(spread: np.ndarray, count: int, options: JudgeOptions) -> np.ndarray:
