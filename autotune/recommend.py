@@ -6,18 +6,23 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from autotune.judge.accuracy import quality
 from autotune.judge.board import Case, cases
 from autotune.judge.findings import findings
-from autotune.judge.interval import Interval
 from autotune.judge.speed import speed
 from autotune.judge.stability import stability
 from autotune.recommend_tables import candidate_rows, curves, excluded_rows, policy_rows, trial_rows
+from autotune.recommend_words import headline, why
 from autotune.records import (
     AccuracyEvidence,
     CostEvidence,
+    HardwareProfile,
     MemoryEvidence,
     Recommendation,
     RunRecord,
+    SoftwareInfo,
     SpeedEvidence,
     WorkloadInfo,
 )
@@ -40,35 +45,32 @@ def recommend(record: RunRecord) -> Recommendation:
     winner = choose(judged, record)
     leader = winner or _leader(judged, record)
     kept = winner is None
+    speeds = _speed(base, winner)
     shown = base if kept else winner
     all_findings = findings(
         judged, record.workload, record.hardware, record.options, (*record.hardware.findings, *record.findings)
     )
     return Recommendation(
         verdict="keep_baseline" if kept else "recommended",
-        headline=_headline(record, winner),
-        why=_why(record, winner, leader),
+        headline=headline(record, winner),
+        why=why(record, judged, winner, [case for case in judged if admissible(case, record)]),
         configuration=record.baseline if winner is None else winner.configuration,
         baseline=record.baseline,
-        speed=_speed(base, winner),
-        accuracy=_accuracy(winner, record.workload),
+        speed=speeds,
+        accuracy=_accuracy(base, winner, record.workload),
         stability=stability(shown.trials if shown is not None else ()),
         memory=MemoryEvidence(
             baseline_peak_bytes=None if base is None else base.peak_memory_bytes,
             peak_bytes=None if shown is None else shown.peak_memory_bytes,
             limit_bytes=record.options.memory_limit_bytes,
         ),
-        cost=_cost(record, base, winner),
+        cost=_cost(record, speeds),
         hardware=record.hardware,
         software=record.hardware.software,
         workload=record.workload,
-        hardware_fingerprint=_fingerprint(
-            record.hardware.device, record.hardware.cpu.name, record.hardware.cpu.logical_cores, record.hardware.gpus
-        ),
-        software_fingerprint=_fingerprint(record.hardware.software),
-        workload_fingerprint=_fingerprint(
-            record.workload.digest, record.workload.layers, record.workload.batch_size, record.workload.arguments
-        ),
+        hardware_fingerprint=hardware_fingerprint(record.hardware),
+        software_fingerprint=software_fingerprint(record.hardware.software),
+        workload_fingerprint=workload_fingerprint(record.workload),
         policy_table=policy_rows(judged, record),
         candidates=candidate_rows(judged, record),
         curves=curves(base, leader),
@@ -83,14 +85,17 @@ def recommend(record: RunRecord) -> Recommendation:
 
 
 def choose(judged: Sequence[Case], record: RunRecord) -> Case | None:
-    """The admissible configuration with the highest lower bound of its gain; None to keep the baseline."""
-    best: tuple[float, Case] | None = None
-    for case in judged:
-        if not admissible(case, record) or case.gain is None or case.gain.low is None:
-            continue
-        if case.gain.low >= record.options.minimum_gain and (best is None or case.gain.low > best[0]):
-            best = (case.gain.low, case)
-    return None if best is None else best[1]
+    """The admissible configuration with the highest lower bound of its gain; None to keep the baseline.
+
+    Once baseline and a leader were compared in alternation, only what was compared so can win: separate trials lie minutes
+    apart, and the one that did best in them owes some of it to luck.
+    """
+    able = [case for case in judged if admissible(case, record)]
+    if any(case.duel is not None for case in judged):
+        able = [case for case in able if case.duel is not None]
+    gains = [(case.gain.low, case) for case in able if case.gain is not None and case.gain.low is not None]
+    low, best = max(gains, key=lambda item: item[0], default=(0.0, None))
+    return best if low >= record.options.minimum_gain else None
 
 
 def admissible(case: Case, record: RunRecord) -> bool:
@@ -102,71 +107,9 @@ def admissible(case: Case, record: RunRecord) -> bool:
 
 
 def _leader(judged: Sequence[Case], record: RunRecord) -> Case | None:
-    """The best of those with quality runs, for the explanation of why nothing changes."""
-    known = [c for c in judged if c.configuration != record.baseline and c.accuracy is not None and c.speed is not None]
-    hopeful = [c for c in known if c.proof in ("open", "matches", "inconclusive")]
-    return max(hopeful or known, key=_promise, default=None)
-
-
-def _promise(case: Case) -> float:
-    found = case.gain or case.speed
-    return 0.0 if found is None else found.value
-
-
-def _headline(record: RunRecord, winner: Case | None) -> str:
-    baseline = record.baseline
-    if winner is None:
-        batch = f" at batch {baseline.batch_size}" if baseline.batch_size is not None else ""
-        if record.interrupted:
-            return f"Keep {baseline.policy}{batch} for now: the run was interrupted before anything better was proven."
-        if record.open_questions:
-            return f"Keep {baseline.policy}{batch} for now: nothing better was proven within the budget."
-        least = f"{record.options.minimum_gain:g}x"
-        return f"Keep {baseline.policy}{batch}: nothing was found that is at least {least} faster and learns as well."
-    configuration = winner.configuration
-    what = (
-        configuration.describe(baseline)
-        if configuration.policy != baseline.policy
-        else f"{configuration.policy}, {configuration.describe(baseline)}"
-    )
-    if configuration.batch_size == baseline.batch_size and configuration.batch_size is not None:
-        what += f", at batch {configuration.batch_size}"
-    gain = winner.gain if winner.gain is not None else winner.speed
-    ending = "same accuracy"
-    if configuration.batch_size != baseline.batch_size:
-        return f"Use {what}: {_interval(gain)} sooner to the same quality."
-    return f"Use {what}: {_interval(gain)} faster, {ending}."
-
-
-def _interval(interval: Interval | None) -> str:
-    if interval is None:
-        return "an unknown factor"
-    if interval.low is None or interval.high is None:
-        return f"{interval.value:.2f}x"
-    return f"{interval.value:.2f}x ({interval.low:.2f} to {interval.high:.2f})"
-
-
-def _why(record: RunRecord, winner: Case | None, leader: Case | None) -> tuple[str, ...]:
-    if winner is not None:
-        return ()
-    if leader is None:
-        return ("no configuration was clearly faster than the baseline",)
-    name = leader.configuration.describe(record.baseline)
-    reasons = []
-    if leader.fault is not None:
-        reasons.append(f"{name}: {leader.fault}")
-    elif leader.accuracy is not None and leader.accuracy.verdict != "matches":
-        reasons.append(
-            f"{name}, the fastest that was trained: accuracy {leader.accuracy.verdict}"
-            + (f" ({leader.accuracy.reason})" if leader.accuracy.reason else "")
-        )
-    elif leader.gain is None:
-        reasons.append(f"{name}: {leader.gain_reason}")
-    else:
-        reasons.append(
-            f"{name} brings {_interval(leader.gain)}; at least {record.options.minimum_gain:g}x must be certain"
-        )
-    return tuple(reasons)
+    """The one whose curves are shown beside the baseline's where nothing changes: the best that was trained."""
+    known = [case for case in judged if case.configuration != record.baseline and case.accuracy is not None]
+    return max(known, key=lambda case: (case.gain.value if case.gain else 0.0, len(case.quality)), default=None)
 
 
 def _speed(base: Case | None, winner: Case | None) -> SpeedEvidence:
@@ -197,41 +140,70 @@ def _speed(base: Case | None, winner: Case | None) -> SpeedEvidence:
     )
 
 
-def _accuracy(winner: Case | None, workload: WorkloadInfo) -> AccuracyEvidence:
+def _accuracy(base: Case | None, winner: Case | None, workload: WorkloadInfo) -> AccuracyEvidence:
     if winner is not None and winner.accuracy is not None:
         return winner.accuracy
+    metric = workload.metric or "loss"
+    finals = [q for m in (base.quality.values() if base is not None else ()) if (q := quality(m, metric)) is not None]
     return AccuracyEvidence(
         metric=workload.metric,
         direction=workload.metric_direction,
         source=workload.metric_source,
+        baseline=float(np.mean(finals)) if finals else None,
+        baseline_spread=float(np.std(finals, ddof=1)) if len(finals) > 1 else None,
         verdict="inconclusive",
         reason="the baseline is kept: there is nothing to compare",
     )
 
 
-def _cost(record: RunRecord, base: Case | None, winner: Case | None) -> CostEvidence:
-    workload = record.workload
-    ours = speed(base.speed_trial.chunks) if base is not None and base.speed_trial is not None else None
-    planned = workload.planned_samples
-    if ours is None or planned is None:
-        return CostEvidence(tuning_s=record.tuning_s, planned_epochs=workload.epochs)
-    baseline_run_s = planned / ours.samples_per_s.value
-    if winner is None or winner.speed is None:
-        return CostEvidence(
-            tuning_s=record.tuning_s,
-            planned_epochs=workload.epochs,
-            baseline_run_s=baseline_run_s,
-            run_s=baseline_run_s,
-        )
-    # The planned epochs at the new speed: both sides train on the same samples.
-    run_s = baseline_run_s / winner.speed.value
-    saved_an_epoch = (baseline_run_s - run_s) / workload.epochs
+def _cost(record: RunRecord, speeds: SpeedEvidence) -> CostEvidence:
+    """What the tuning cost and what it saves: the planned epochs at both speeds, on the same samples."""
+    planned, epochs, rate = record.workload.planned_samples, record.workload.epochs, speeds.baseline_samples_per_s
+    if rate is None or planned is None:
+        return CostEvidence(tuning_s=record.tuning_s, planned_epochs=epochs)
+    baseline_run_s = planned / rate
+    run_s = baseline_run_s if speeds.speedup is None else baseline_run_s / speeds.speedup
+    saved_an_epoch_s = (baseline_run_s - run_s) / epochs
     return CostEvidence(
         tuning_s=record.tuning_s,
-        planned_epochs=workload.epochs,
+        planned_epochs=epochs,
         baseline_run_s=baseline_run_s,
         run_s=run_s,
-        break_even_epochs=record.tuning_s / saved_an_epoch if saved_an_epoch > 0 else None,
+        break_even_epochs=record.tuning_s / saved_an_epoch_s if saved_an_epoch_s > 0 else None,
+    )
+
+
+def hardware_fingerprint(hardware: HardwareProfile) -> str:
+    """Names what the machine is, not how busy it is."""
+    cpu = hardware.cpu
+    gpus = [(gpu.name, gpu.compute_capability, gpu.memory_total_bytes, gpu.visible) for gpu in hardware.gpus]
+    tpu = None if hardware.tpu is None else (hardware.tpu.kind, hardware.tpu.chips)
+    return _fingerprint(hardware.device, cpu.name, cpu.architecture, cpu.logical_cores, sorted(cpu.flags), gpus, tpu)
+
+
+def software_fingerprint(software: SoftwareInfo) -> str:
+    """Names the versions that training depends on."""
+    return _fingerprint(
+        software.python,
+        software.tensorflow,
+        software.tensorflow_distribution,
+        software.keras,
+        software.numpy,
+        software.nvidia_driver,
+        software.cuda,
+    )
+
+
+def workload_fingerprint(workload: WorkloadInfo) -> str:
+    """Names script, arguments, model and size of the data, wherever the script lies."""
+    return _fingerprint(
+        workload.digest,
+        workload.arguments,
+        workload.layers,
+        workload.samples_per_epoch,
+        workload.steps_per_epoch,
+        workload.batch_size,
+        workload.epochs,
     )
 
 

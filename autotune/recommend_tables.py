@@ -9,6 +9,8 @@ import numpy as np
 from autotune.judge.accuracy import quality
 from autotune.judge.board import Case
 from autotune.judge.speed import relative_speed, speed
+from autotune.judge.stability import fault, outcome
+from autotune.recommend_words import lost
 from autotune.records import CandidateRow, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
 from autotune.records.configuration import REFERENCE_POLICIES
 
@@ -101,35 +103,8 @@ def excluded_rows(judged: Sequence[Case], record: RunRecord, winner: Case | None
     for case in judged:
         if case is winner or case.configuration == record.baseline or case.configuration.policy in REFERENCE_POLICIES:
             continue
-        rows.append(Excluded(configuration=case.configuration, reason=_lost(case, record, winner)))
+        rows.append(Excluded(configuration=case.configuration, reason=lost(case, record, winner)))
     return (*rows, *record.excluded)
-
-
-def _lost(case: Case, record: RunRecord, winner: Case | None) -> str:
-    if case.fault is not None:
-        return case.fault
-    pace = "" if case.relative is None else f"{case.relative.value:.2f}x the baseline's samples a second"
-    if case.relative is not None and case.relative.value < 1.0:
-        return "no faster here" if case.relative.value > 0.96 else f"{1 / case.relative.value:.1f}x slower here"
-    if case.accuracy is not None and case.accuracy.verdict == "worse":
-        shown = case.accuracy
-        figures = (
-            ""
-            if shown.candidate is None or shown.baseline is None
-            else f": {shown.metric} {shown.candidate:.4g} against {shown.baseline:.4g}"
-        )
-        return f"{pace}, but it learns worse{figures}"
-    if case.gain is not None and case.gain.value < 1.0:
-        return f"{pace}, but {1 / case.gain.value:.1f}x longer to the same quality"
-    if case.gain is None and case.gain_reason is not None:
-        return f"{pace}, but {case.gain_reason}"
-    if case.gain is not None and (winner is None or winner.gain is None or case.gain.value < winner.gain.value):
-        return f"{case.gain.value:.2f}x sooner to the same quality" + (
-            ", less than the recommended one" if winner is not None else ""
-        )
-    if case.accuracy is not None and case.accuracy.verdict == "inconclusive":
-        return f"{pace}; its accuracy was not settled"
-    return f"{pace}; not pursued" if pace else "not pursued"
 
 
 def finals(case: Case, record: RunRecord) -> list[float]:
@@ -146,7 +121,7 @@ def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRe
         number=measurement.number,
         purpose=measurement.purpose,
         configuration=measurement.configuration,
-        outcome=measurement.outcome,
+        outcome=outcome(measurement),
         seed=measurement.seed,
         step_time_s=None if found is None else found.step_time_s.value,
         step_time_low_s=None if found is None else found.step_time_s.low,
@@ -156,5 +131,5 @@ def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRe
         metric=quality(measurement, record.workload.metric or "loss"),
         peak_memory_bytes=measurement.peak_memory_bytes,
         steps=measurement.steps,
-        reason=measurement.reason,
+        reason=measurement.reason or fault(measurement),
     )

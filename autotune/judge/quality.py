@@ -12,6 +12,7 @@ from autotune.records import Configuration, CurvePoint, JudgeOptions, Measuremen
 
 # Where the updates are the same, measured curves count only if they show clearly that more samples are needed.
 _CLEARLY = 0.95
+_COARSE = "the baseline is there by the first point of its curve: what it needs before that is not known"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -20,7 +21,7 @@ class SamplesRatio:
 
     Attributes:
         interval: The ratio; None where a side never reached the target.
-        reason: Why there is none.
+        reason: Why there is none, or what limits it.
         at_most: What the ratio is below in every case where the target was not reached: it would need more samples than
             it saw.
     """
@@ -68,7 +69,7 @@ def samples_ratio(
     if not finals:
         return SamplesRatio(interval=None, reason="the baseline's quality is not known yet")
     margin = margin_of(list(finals.values()), options)
-    ratios = []
+    ratios, early = [], 0
     for seed, final in finals.items():
         target = final - sign * margin
         ours = samples_needed(baseline[seed].curve, metric, target, sign)
@@ -83,11 +84,14 @@ def samples_ratio(
                 at_most=ours / seen if seen else None,
             )
         ratio = ours / theirs
-        # The baseline was there by its first point, and may have been long before: no gain can be told from that.
-        ratios.append(min(1.0, ratio) if ours == baseline[seed].curve[0].samples else ratio)
+        if ours == baseline[seed].curve[0].samples:
+            # The baseline was there by its first point, and may have been long before: no gain can be told from that.
+            ratio, early = min(1.0, ratio), early + 1
+        ratios.append(ratio)
     if not ratios:
         return SamplesRatio(interval=None, reason="the target was not reached")
-    return SamplesRatio(interval=of_logs(ratios))
+    coarse = 2 * early > len(ratios)
+    return SamplesRatio(interval=of_logs(ratios), reason=_COARSE if coarse else None)
 
 
 def most_gain(speed: Interval, ratio: SamplesRatio) -> float | None:
@@ -119,7 +123,7 @@ def time_to_quality(
     *,
     matches: bool,
 ) -> tuple[Interval | None, str | None]:
-    """Gain in time to the baseline's quality, or None with the reason.
+    """Gain in time to the baseline's quality, None where it is not known, and the reason or what limits it.
 
     It is the product of samples a second and samples needed, its interval by the delta method on logarithms. A precision
     makes the same updates from the same samples: if its accuracy matches, it needs as many samples as the baseline by
@@ -136,7 +140,7 @@ def time_to_quality(
     """
     ratio = samples_ratio(baseline, candidate, workload, options)
     if not same_updates(*configurations):
-        return (None, ratio.reason) if ratio.interval is None else (product(speed, ratio.interval), None)
+        return None if ratio.interval is None else product(speed, ratio.interval), ratio.reason
     needed = ratio.interval
     if matches:
         clearly_more = needed is not None and needed.high is not None and needed.high < _CLEARLY

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from autotune.recommend import recommend
-from autotune.records import Configuration, Excluded, JudgeOptions, Measurement, Outcome
+from autotune.records import Configuration, Excluded, GpuInfo, JudgeOptions, Measurement, Outcome
 from autotune.records.codec import dumps, loads
 from autotune.records.recommendation import Recommendation
-from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, duel, quality_run, record, speed_trial
+from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, duel, hardware, quality_run, record, speed_trial, workload
 
 GOOD = [0.80, 0.90, 0.93, 0.95]
 
@@ -38,7 +40,10 @@ def test_a_proven_faster_policy_is_recommended_with_the_duels_ratio() -> None:
     assert answer.speed.speedup == pytest.approx(2.0, rel=0.02)
     assert answer.speed.step_time_s == pytest.approx(0.005, rel=0.02)
     assert answer.accuracy.verdict == "matches" and answer.accuracy.seeds == 3
-    assert "mixed_bfloat16" in answer.headline and "2.0" in answer.headline
+    low, high = f"{answer.speed.speedup_low:.2f}", f"{answer.speed.speedup_high:.2f}"
+    figures = f"{answer.speed.speedup:.2f}x faster ({low} to {high})"
+    assert answer.headline == f"Use mixed_bfloat16 at batch 32: {figures}, same accuracy."
+    assert answer.why and low in answer.why[0]
 
 
 @pytest.mark.parametrize(
@@ -144,3 +149,117 @@ def test_open_questions_are_told() -> None:
     """A budget that was too short does not read as a settled answer."""
     answer = recommend(record([speed_trial()], open_questions=("batch 256 was not timed: needs about 1 more minute",)))
     assert "within the budget" in answer.headline and answer.open_questions
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"policy": "mixed_bfloat16"}, "mixed_bfloat16 at batch 32"),
+        ({"policy": "mixed_bfloat16", "steps_per_execution": 4}, "mixed_bfloat16 at batch 32, 4 steps per execution"),
+        ({"batch_size": 64, "learning_rate_factor": 2.0}, "float32 at batch 64, learning rate x2"),
+        ({"jit_compile": True}, "float32 at batch 32, XLA"),
+    ],
+)
+def test_the_headline_names_what_to_use(change: dict[str, object], name: str) -> None:
+    """Policy and batch always, the rest where it differs."""
+    assert recommend(record([*base(), *proven(BASELINE.but(**change), 0.004)])).headline.startswith(f"Use {name}: ")
+
+
+def test_what_was_compared_in_alternation_is_not_outdone_by_separate_trials() -> None:
+    """A promise of separate trials lies minutes away from the baseline's trial."""
+    promise = BASELINE.but(jit_compile=True)
+    trials_only = [m for m in proven(promise, 0.004) if m.purpose != "duel"]
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.006), *trials_only]))
+    assert answer.configuration == BFLOAT16 and answer.speed.source == "duel"
+    disappointed = [m for m in proven(BFLOAT16, 0.006) if m.purpose != "duel"] + duel(0.010, BFLOAT16, 0.0101)
+    kept = recommend(record([*base(), *disappointed, *trials_only]))
+    assert kept.verdict == "keep_baseline"
+
+
+def test_a_kept_baseline_shows_its_own_figures_and_no_comparison() -> None:
+    """Its own speed and quality; no gain, no saving."""
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.02)]))
+    assert answer.speed.baseline_step_time_s == pytest.approx(0.01, rel=0.02)
+    assert (answer.speed.speedup, answer.speed.source, answer.cost.break_even_epochs) == (None, None, None)
+    assert answer.accuracy.baseline == pytest.approx(0.951) and answer.accuracy.candidate is None
+    assert answer.accuracy.verdict == "inconclusive" and "kept" in (answer.accuracy.reason or "")
+    assert answer.cost.run_s == answer.cost.baseline_run_s
+
+
+def test_the_best_that_was_trained_is_named_where_nothing_changes() -> None:
+    """Also where it never reached the baseline's quality, and so has no gain."""
+    poor = [m for m in proven(BFLOAT16, 0.005, [0.8, 0.85, 0.88, 0.93], seeds=4) if m.purpose != "duel"]
+    more = [quality_run(BASELINE, 3, [v + 0.003 for v in GOOD])]
+    answer = recommend(record([*base(), *more, *poor]))
+    assert answer.verdict == "keep_baseline" and "mixed_bfloat16" in answer.why[0]
+    only_timed = recommend(record([*base(), speed_trial(BFLOAT16, 0.005)]))
+    assert "not trained" in only_timed.why[0]
+    slow = recommend(record([*base(), speed_trial(BFLOAT16, 0.0099)]))
+    assert "no configuration is clearly faster" in slow.why[0]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "step_time_s", "curve", "words"),
+    [
+        (FLOAT16, 0.044, None, "4.4x slower here"),
+        (
+            BASELINE.but(batch_size=64),
+            0.0105,
+            [0.2, 0.5, 0.7, 0.8, 0.85, 0.9, 0.93, 0.95],
+            "longer to the same accuracy",
+        ),
+        (BASELINE.but(batch_size=64), 0.005, [0.2, 0.5, 0.7, 0.8], "learns worse: val_accuracy 0.801 against 0.951"),
+        (BFLOAT16.but(steps_per_execution=4), 0.0048, None, "less than the recommended one"),
+    ],
+)
+def test_what_lost_says_why_with_its_figure(
+    configuration: Configuration, step_time_s: float, curve: list[float] | None, words: str
+) -> None:
+    """Slower, longer to the same accuracy, worse, or simply less."""
+    rival = [m for m in proven(configuration, step_time_s, curve) if m.purpose != "duel"]
+    answer = recommend(record([*base(), *proven(BFLOAT16, 0.004), *rival]))
+    assert answer.configuration == BFLOAT16
+    assert words in next(row.reason for row in answer.excluded if row.configuration == configuration)
+
+
+def test_fingerprints_name_what_it_is_not_how_it_fares() -> None:
+    """Load and free memory change from run to run; card, versions and script do not."""
+    idle = hardware(gpus=(GpuInfo(index=0, name="A", memory_free_bytes=8, process_count=0, sm_clock_mhz=300),))
+    busy = hardware(gpus=(GpuInfo(index=0, name="A", memory_free_bytes=1, process_count=3, sm_clock_mhz=1500),))
+    busy = replace(busy, cpu=replace(busy.cpu, load_1m=7.0, memory_available_bytes=5))
+    other = hardware(gpus=(GpuInfo(index=0, name="B"),))
+    prints = [recommend(record(base(), hardware=h)).hardware_fingerprint for h in (idle, busy, other)]
+    assert prints[0] == prints[1] != prints[2]
+    newer = replace(idle, software=replace(idle.software, keras="3.99"))
+    moved = workload(target="elsewhere/train.py")
+    changed = workload(digest="another text")
+    first, keras, place, text = (
+        recommend(record(base(), **more))
+        for more in ({"hardware": idle}, {"hardware": newer}, {"workload": moved}, {"workload": changed})
+    )
+    assert first.software_fingerprint != keras.software_fingerprint
+    assert first.workload_fingerprint == place.workload_fingerprint != text.workload_fingerprint
+
+
+def test_outcomes_in_the_tables_are_corrected() -> None:
+    """A trial that ended by itself but applied no update is not shown as a success."""
+    still = speed_trial(FLOAT16, updates=0, weights_moved=False)
+    row = recommend(record([*base(), still])).trials[-1]
+    assert row.outcome is Outcome.NO_UPDATES and row.reason == "no update was applied in 121 steps"
+
+
+@settings(max_examples=25)
+@given(st.floats(0.05, 20.0), st.floats(0.2, 5.0))
+def test_a_machine_of_another_speed_gets_the_same_answer(pace: float, gain: float) -> None:
+    """Only ratios decide."""
+
+    def answer(unit: float) -> Recommendation:
+        runs = [quality_run(c, s, [v + 0.001 * s for v in GOOD]) for c in (BASELINE, BFLOAT16) for s in range(3)]
+        sides = duel(0.010 * unit, BFLOAT16, 0.010 * unit / gain)
+        return recommend(
+            record([speed_trial(step_time_s=0.01 * unit), speed_trial(BFLOAT16, 0.01 * unit / gain), *runs, *sides])
+        )
+
+    one, other = answer(1.0), answer(pace)
+    assert one.verdict == other.verdict
+    assert one.speed.speedup_low == pytest.approx(other.speed.speedup_low)

@@ -36,13 +36,13 @@ def coverage(noise: np.ndarray, *, serial: bool) -> float:
     return float(np.mean([(i.low or np.inf) <= 1.0 <= (i.high or -np.inf) for i in found]))
 
 
-@pytest.mark.parametrize("count", [12, 24])
-def test_neighbours_in_time_are_no_independent_values(count: int) -> None:
+@pytest.mark.parametrize(("count", "kept"), [(12, 0.905), (24, 0.93)])
+def test_neighbours_in_time_are_no_independent_values(count: int, kept: float) -> None:
     """Chunks that follow each other, r = 0.5: taken for independent they promise 95% and keep 80."""
     rng = np.random.default_rng(count)
     steps = rng.standard_normal((1000, count + 50))
     series = lfilter([1.0], [1.0, -0.5], steps, axis=1)[:, 50:]
-    assert coverage(series, serial=True) >= 0.88
+    assert coverage(series, serial=True) >= kept
     assert coverage(series, serial=False) < 0.82
 
 

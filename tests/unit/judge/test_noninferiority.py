@@ -131,6 +131,13 @@ def test_a_change_of_unit_changes_no_verdict(differences: list[float], unit: flo
         assert scaled.verdict == compare(differences, 1.0, OPTIONS).verdict
 
 
+def test_runs_that_lie_further_apart_than_the_margin_never_match() -> None:
+    """Not even where they are better on average: what is asked about is smaller than chance."""
+    assert compare([20.0, 15.0, 22.0], 1.0, OPTIONS).verdict is None
+    assert compare([20.0, 19.6, 20.3], 1.0, OPTIONS).verdict == "matches"
+    assert compare([20.0, 15.0, 22.0] * 2 + [18.0, 19.0], 1.0, OPTIONS).verdict == "inconclusive"
+
+
 def test_one_run_is_given_up_only_where_noise_cannot_explain_it() -> None:
     """Eleven margins and eleven spreads worse: yes. Eleven margins in a noise of two, or noise unknown: no."""
     assert compare([-11.0], 1.0, OPTIONS, noise=1.0).verdict == "worse"

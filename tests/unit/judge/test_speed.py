@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.signal import lfilter
 
 from autotune.judge.speed import enough, hopeless, paired_ratio, relative_speed, speed
 from autotune.records import Chunk
@@ -37,6 +38,29 @@ def test_a_steady_drift_is_no_steady_state(slope: float) -> None:
         for n in range(16)
     ]
     assert not speed(rising).steady  # type: ignore[union-attr]
+
+
+def test_a_slow_first_chunk_is_dropped_from_a_noisy_trial() -> None:
+    """Three times as slow among 5% noise: the halves agree without it, and so it would stay."""
+    rng = np.random.default_rng(2)
+    times = np.exp(0.05 * rng.standard_normal(16))
+    times[0] = 3.0
+    found = speed(one_step_chunks(times))
+    assert found is not None and found.steady and found.chunks == 15
+
+
+def test_speeds_of_a_machine_with_moods_keep_their_promise() -> None:
+    """Chunks that follow each other are alike (r = 0.5, as measured on shared machines): intervals allow for it."""
+    rng = np.random.default_rng(6)
+    waves = lfilter([1.0], [1.0, -0.5], rng.standard_normal((400, 2, 80)), axis=2)[:, :, 50:]
+    steps = ratios = 0
+    for ours, theirs in np.exp(0.02 * waves):
+        found, ratio = speed(one_step_chunks(ours)), paired_ratio(one_step_chunks(ours), one_step_chunks(theirs))
+        assert found is not None and found.step_time_s.low and found.step_time_s.high
+        assert ratio is not None and ratio.low and ratio.high
+        steps += found.step_time_s.low <= 1.0 <= found.step_time_s.high
+        ratios += ratio.low <= 1.0 <= ratio.high
+    assert steps / 400 > 0.88 and ratios / 400 > 0.88
 
 
 def test_noise_is_no_drift() -> None:
