@@ -34,7 +34,7 @@ _LEAST_TIME_S = 3.0
 # Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
 _TOO_NOISY = 0.35
 # All else is compared with the baseline: its trial goes on this many times longer until it is known well enough.
-_BASELINE_PATIENCE = 5.0
+_BASELINE_PATIENCE = 3.0
 _GOOD_ENOUGH = 0.04
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
@@ -194,7 +194,7 @@ class Search:
         number = self._study.ask(configuration, self._plan.space)
         started = self._budget.elapsed_s
         baseline = None if first else self.measurements[0]
-        limit_s = min(max(self._budget.total_s / 60.0, 1.2), 5.0)
+        limit_s = min(max(self._budget.total_s / 100.0, 1.2), 3.0)
         hopeless_policy = configuration.policy in self._plan.hopeless_policies
         measurement = self._bench.speed(
             configuration,
