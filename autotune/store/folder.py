@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import secrets
 import tempfile
@@ -21,21 +22,28 @@ from autotune.settings import Settings
 RECOMMENDATION = "recommendation.json"
 RUN = "run.json"
 TRIALS = "trials.jsonl"
+# Version of the layout of both records that this version writes and reads.
+SCHEMA = 1
 _LOCK = ".lock"
 _SCRIPT = "script.sha256"
+_DIAGNOSIS = "diagnosis.json"
+_STUDY = "study.log"
+# A folder with one of these is a run's; with a report.html or a study.log alone it is more likely somebody else's.
+_MARKS = (TRIALS, _SCRIPT, _DIAGNOSIS)
 _OURS = {
     RECOMMENDATION,
     RUN,
     TRIALS,
     _LOCK,
     _SCRIPT,
-    "diagnosis.json",
+    _DIAGNOSIS,
     "figures",
     "logs",
-    "study.log",
+    _STUDY,
     "report.html",
     "report.md",
 }
+_log = logging.getLogger(__name__)
 
 
 class RunFolder:
@@ -86,7 +94,7 @@ class RunFolder:
             path = settings.out
             if path.exists() and not path.is_dir():
                 raise UsageError(f"--out: {path} is a file", hint="give a folder")
-            foreign = sorted(entry.name for entry in path.iterdir() if not _ours(entry.name)) if path.is_dir() else []
+            foreign = _foreign(path)
             if foreign:
                 raise UsageError(f"--out: {path} holds other files ({foreign[0]})", hint="give an empty or new folder")
             if (path / TRIALS).exists() and not settings.fresh:
@@ -95,16 +103,23 @@ class RunFolder:
                     hint=f"go on with --resume {path}, or start over with --fresh",
                 )
             folder = cls(path)
-            for name in (TRIALS, RUN, RECOMMENDATION, _SCRIPT, "study.log", "report.html", "report.md"):
+            for name in (TRIALS, RUN, RECOMMENDATION, _SCRIPT, _STUDY, "report.html", "report.md"):
                 with contextlib.suppress(FileNotFoundError):
                     (path / name).unlink()
             return folder
         stamp = (now or datetime.now()).strftime("%m%d-%H%M")
         base = Path("autotune-runs") / f"{settings.target.stem}-{stamp}"
         path, number = base, 1
-        while path.exists():
-            number += 1
-            path = base.with_name(f"{base.name}-{number}")
+        while True:
+            # Made here and not only looked for: of two runs that start at once, each gets its own.
+            try:
+                path.mkdir(parents=True)
+                break
+            except FileExistsError:
+                number += 1
+                path = base.with_name(f"{base.name}-{number}")
+            except OSError:
+                break  # the constructor says what is wrong
         return cls(path)
 
     @property
@@ -123,8 +138,8 @@ class RunFolder:
     def measurements(self) -> list[Measurement]:
         """Measurements stored so far.
 
-        A torn last line (the writer was killed) is dropped and counted, and taken out of the file: the next one would
-        otherwise be joined to it.
+        A torn last line (the writer was killed) is dropped, counted and logged as a warning, and taken out of the file:
+        the next one would otherwise be joined to it.
 
         Raises:
             UsageError: A line is damaged.
@@ -143,6 +158,9 @@ class RunFolder:
                 found.append(loads(Measurement, rest))
             except UsageError:
                 self.dropped_lines += 1
+                _log.warning(
+                    "%s: the last line was torn and is dropped; that trial is measured again", self.path / TRIALS
+                )
             self.rewrite(found)
         return found
 
@@ -177,9 +195,11 @@ class RunFolder:
 
     def close(self) -> None:
         """Gives the folder free."""
-        self._lock.release()
+        # Taken away while it is held: once it is free another run may hold this very file, and removing it then would let
+        # a third one in. Windows refuses to remove a file that is open, and leaves an empty one.
         with contextlib.suppress(OSError):
             (self.path / _LOCK).unlink()
+        self._lock.release()
 
     def __enter__(self) -> RunFolder:
         """Holds the folder."""
@@ -190,6 +210,17 @@ class RunFolder:
     ) -> None:
         """Gives it free."""
         self.close()
+
+
+def _foreign(path: Path) -> list[str]:
+    """Names in a folder that no run of ours put there; in one that bears none of our marks, all but logs and lock."""
+    if not path.is_dir():
+        return []
+    names = sorted(entry.name for entry in path.iterdir())
+    if any(name in _MARKS for name in names):
+        return [name for name in names if not _ours(name)]
+    # A run that ended before it measured anything leaves these.
+    return [name for name in names if name not in ("logs", _LOCK)]
 
 
 def _ours(name: str) -> bool:
@@ -219,7 +250,9 @@ def read_run(path: Path) -> RunRecord:
     Raises:
         UsageError: There is none, or it is damaged or foreign.
     """
-    return from_json(RunRecord, _parsed(path, RUN), what=str(path))
+    data = _parsed(path, RUN)
+    _check_schema(path, data)
+    return from_json(RunRecord, data, what=str(path))
 
 
 def read_recommendation(path: Path) -> Recommendation:
@@ -229,12 +262,23 @@ def read_recommendation(path: Path) -> Recommendation:
         UsageError: There is none, or it is damaged or foreign.
     """
     data = _parsed(path, RECOMMENDATION)
-    if not isinstance(data, dict) or data.get("schema") != 1 or "configuration" not in data:
+    _check_schema(path, data)
+    if not isinstance(data, dict) or data.get("schema") != SCHEMA or "configuration" not in data:
         raise UsageError(
-            f"{path} is no recommendation of autotune (schema 1)",
+            f"{path} is no recommendation of autotune (schema {SCHEMA})",
             hint="give a recommendation.json that autotune recommend wrote",
         )
     return from_json(Recommendation, data, what=str(path))
+
+
+def _check_schema(path: Path, data: object) -> None:
+    """Raises a usage error for a file of a later version, which would otherwise look damaged."""
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise UsageError(
+            f"{path} was written by a later version of autotune: schema {schema}, this one reads {SCHEMA}",
+            hint="update autotune: pip install --upgrade keras-autotune",
+        )
 
 
 def _parsed(path: Path, name: str) -> object:
@@ -244,5 +288,5 @@ def _parsed(path: Path, name: str) -> object:
     except FileNotFoundError:
         what = f"{path} holds no {name}" if path.is_dir() else f"{path} does not exist"
         raise UsageError(what, hint="give the folder of a finished autotune run") from None
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except (OSError, RecursionError, ValueError) as error:
         raise UsageError(f"{file} cannot be read: {error}", hint="give a file that autotune wrote") from None

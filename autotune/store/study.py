@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -47,6 +48,7 @@ class Study:
             raise UsageError(
                 f"{path} is damaged: {error}", hint="move this file away; what was measured is in trials.jsonl"
             ) from None
+        self._asked: dict[int, Any] = {}
         self._fail_unfinished()
 
     def ask(self, configuration: Configuration, space: SearchSpace) -> int:
@@ -56,7 +58,9 @@ class Study:
             self._count += 1
             self._study = self._open()
         self._study.enqueue_trial(parameters(configuration))
-        return int(self._study.ask(distributions).number)
+        trial = self._study.ask(distributions)
+        self._asked[trial.number] = trial
+        return int(trial.number)
 
     def tell(
         self, number: int, value: float | None, outcome: Outcome, attributes: Mapping[str, Any], *, infeasible: bool
@@ -64,15 +68,23 @@ class Study:
         """Ends a trial.
 
         A trial that failed is told as complete, infeasible and worthless: samplers pass over failed ones and would try the
-        point again.
+        point again. A value that is not finite counts as none, for Optuna would make the trial a failed one.
+
+        Args:
+            number: What ``ask`` gave.
+            value: Samples a second against the baseline; None when not timed.
+            outcome: How the trial ended.
+            attributes: More to note beside it.
+            infeasible: Whether the configuration can not be used.
         """
-        storage, trial_id = (
-            self._study._storage,
-            self._study._storage.get_trial_id_from_study_id_trial_number(self._study._study_id, number),
-        )
+        trial = self._asked.pop(number)
         for name, item in {**attributes, "outcome": str(outcome), "feasible": not infeasible}.items():
-            storage.set_trial_user_attr(trial_id, name, item)
-        self._study.tell(number, 0.0 if value is None else value)
+            trial.set_user_attr(name, item)
+        if hasattr(
+            trial, "set_constraint"
+        ):  # from Optuna 5; before it a constraint belongs to a sampler, and we have none
+            trial.set_constraint("feasible", 1.0 if infeasible else 0.0)
+        trial.study.tell(trial, value if value is not None and math.isfinite(value) else 0.0)
 
     def _fail_unfinished(self) -> None:
         """Ends what a killed or interrupted run left; one that waits must be started before it can be ended."""

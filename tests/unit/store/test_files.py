@@ -26,7 +26,7 @@ def test_measurements_come_back_as_they_were(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("torn", [b'{"number": 1, "purp', b'{"number"', b"\0\0\0", b"\xff\xfe", b"42"])
-def test_a_torn_last_line_is_dropped_and_counted(tmp_path: Path, torn: bytes) -> None:
+def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path, torn: bytes, caplog: pytest.LogCaptureFixture) -> None:
     """The writer was killed: what was whole stays, and what is measured next does too, however often it happens."""
     with RunFolder(tmp_path / "run") as folder:
         for trial in TRIALS:
@@ -35,6 +35,7 @@ def test_a_torn_last_line_is_dropped_and_counted(tmp_path: Path, torn: bytes) ->
                 file.write(torn)
             folder.measurements()
         assert folder.measurements() == TRIALS and folder.dropped_lines == 3
+        assert [r.levelname for r in caplog.records] == ["WARNING"] * 3 and "trials.jsonl" in caplog.messages[0]
 
 
 def test_a_line_torn_before_its_end_is_whole(tmp_path: Path) -> None:
@@ -105,6 +106,8 @@ def test_a_record_comes_back(tmp_path: Path) -> None:
         ("run.json", b"{", "run.json cannot be read"),
         ("run.json", b"[]", "run.json is damaged or not one of ours"),
         ("run.json", b'{"schema": 1}', "run.json is damaged or not one of ours: command"),
+        ("run.json", b'{"schema": 2}', "written by a later version of autotune: schema 2, this one reads 1"),
+        ("run.json", b"[" * 200_000, "run.json cannot be read"),
     ],
 )
 def test_records_that_are_none_are_refused(tmp_path: Path, name: str, content: bytes | None, said: str) -> None:
@@ -117,7 +120,16 @@ def test_records_that_are_none_are_refused(tmp_path: Path, name: str, content: b
 
 
 @pytest.mark.parametrize(
-    "content", ["{", "[]", "42", '{"schema": 2}', '{"schema": 1}', json.dumps({"schema": 1, "configuration": 3})]
+    "content",
+    [
+        "{",
+        "[]",
+        "42",
+        '{"schema": 2}',
+        '{"schema": 1}',
+        '{"schema": "1"}',
+        json.dumps({"schema": 1, "configuration": 3}),
+    ],
 )
 def test_foreign_recommendations_are_refused(tmp_path: Path, content: str) -> None:
     """A usage error with a hint, never another exception."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
@@ -45,6 +47,31 @@ def test_a_folder_with_other_files_is_refused(tmp_path: Path, name: str) -> None
     with pytest.raises(UsageError, match=f"holds other files \\({name}\\)"):
         RunFolder.open_for(settings(tmp_path, out=out))
     assert (out / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+@pytest.mark.parametrize(
+    "name", ["report.html", "run.json", "recommendation.json", "study.log", "report.md", "figures"]
+)
+def test_files_of_our_names_are_the_users_where_no_run_was(tmp_path: Path, name: str, fresh: bool) -> None:
+    """A folder of results with a report of its own: refused, and nothing in it is deleted."""
+    out = tmp_path / "results"
+    out.mkdir()
+    (out / name).write_text("mine")
+    with pytest.raises(UsageError, match=f"holds other files \\({name}\\)"):
+        RunFolder.open_for(settings(tmp_path, out=out, fresh=fresh))
+    assert (out / name).read_text() == "mine"
+
+
+def test_a_run_that_ended_before_it_measured_is_no_obstacle(tmp_path: Path) -> None:
+    """What it left, its lock after a kill included, is taken over without --fresh."""
+    out = tmp_path / "out"
+    RunFolder(out).close()
+    (out / ".lock").touch()
+    with RunFolder.open_for(settings(tmp_path, out=out)) as folder:
+        folder.check_same("abc")
+    with RunFolder.open_for(settings(tmp_path, out=out)) as folder:
+        assert folder.measurements() == []
 
 
 def test_an_earlier_run_is_not_overwritten_unasked(tmp_path: Path) -> None:
@@ -115,6 +142,44 @@ def test_two_runs_of_a_minute_have_two_folders(tmp_path: Path, monkeypatch: pyte
             "autotune-runs/train-0304-0506",
             "autotune-runs/train-0304-0506-2",
         ]
+
+
+def test_runs_that_start_at_once_have_folders_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job array that starts eight runs in the same second: none is told that its folder is in use."""
+    monkeypatch.chdir(tmp_path)
+    now, given = datetime(2026, 3, 4, 5, 6), settings(tmp_path)
+    together, waited, mkdir = threading.Barrier(8, timeout=60), threading.local(), Path.mkdir
+
+    def all_at_once(path: Path, **how: bool) -> None:
+        if not hasattr(waited, "done"):
+            waited.done = True
+            together.wait()
+        mkdir(path, **how)
+
+    monkeypatch.setattr(Path, "mkdir", lambda path, mode=0o777, **how: all_at_once(path, **how))
+    with ThreadPoolExecutor(8) as pool:
+        folders = list(pool.map(lambda _: RunFolder.open_for(given, now), range(8)))
+    assert len({folder.path for folder in folders}) == 8
+    for folder in folders:
+        folder.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the lock's file stays there")
+def test_giving_a_folder_free_takes_it_from_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that takes the folder in the very moment it gets free holds it alone."""
+    folder, taken = RunFolder(tmp_path / "run"), []
+    release = folder._lock.release
+
+    def released() -> None:
+        release()
+        taken.append(RunFolder(tmp_path / "run"))
+
+    monkeypatch.setattr(folder._lock, "release", released)
+    folder.close()
+    with pytest.raises(UsageError, match="in use by another run"):
+        RunFolder(tmp_path / "run")
+    monkeypatch.undo()
+    taken[0].close()
 
 
 def test_the_folder_is_left_clean(tmp_path: Path) -> None:

@@ -53,7 +53,24 @@ def test_every_trial_is_there_with_its_parameters(tmp_path: Path) -> None:
     assert [t.params["policy"] for t in trials] == ["float32", "mixed_float16", "mixed_float16", "float32"]
     assert "loss_scale" not in trials[0].params and "1024" in trials[2].params["loss_scale"]
     assert [t.user_attrs["feasible"] for t in trials] == [True, False, True, True]
+    assert [t.constraints["feasible"] <= 0 for t in trials] == [True, False, True, True]
     assert {t.state.name for t in trials} == {"COMPLETE"}
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_value_that_is_not_finite_is_none(tmp_path: Path, value: float) -> None:
+    """The trial is complete: samplers pass over failed ones and would try the point again."""
+    study = Study(tmp_path)
+    study.tell(study.ask(FLOAT16, SPACE), value, Outcome.NON_FINITE, {}, infeasible=True)
+    assert [(t.state.name, t.value) for t in loaded(tmp_path).trials] == [("COMPLETE", 0.0)]
+
+
+def test_samplers_know_what_is_infeasible(tmp_path: Path) -> None:
+    """The best trial of the study is the best that works, whatever speed a broken one showed."""
+    study = Study(tmp_path)
+    for configuration, value, outcome in ((BASELINE, 1.0, Outcome.OK), (FLOAT16, 3.0, Outcome.NO_UPDATES)):
+        study.tell(study.ask(configuration, SPACE), value, outcome, {}, infeasible=outcome is not Outcome.OK)
+    assert loaded(tmp_path).best_trial.params["policy"] == "float32"
 
 
 def test_trials_whose_parent_died_are_told_failed(tmp_path: Path) -> None:
