@@ -8,7 +8,7 @@ keras.utils.set_random_seed(1)
 rng = np.random.default_rng(1)
 
 # ten smooth patterns, each image one of them: shifted, mirrored, brighter or darker, with noise
-samples, classes = 6400, 10
+samples, classes = 9600, 10
 patterns = np.kron(rng.normal(size=(classes, 8, 8, 3)), np.ones((1, 4, 4, 1)))
 labels = rng.integers(0, classes, samples)
 images = patterns[labels]
@@ -16,7 +16,7 @@ for i in range(samples):
     images[i] = np.roll(images[i], rng.integers(-4, 5, 2), axis=(0, 1))
     if rng.random() < 0.5:
         images[i] = images[i][:, ::-1]
-images = images * rng.uniform(0.6, 1.4, (samples, 1, 1, 1)) + rng.normal(scale=3.0, size=images.shape)
+images = images * rng.uniform(0.6, 1.4, (samples, 1, 1, 1)) + rng.normal(scale=2.0, size=images.shape)
 images = images.astype("float32")
 
 model = keras.Sequential(
@@ -32,4 +32,4 @@ model = keras.Sequential(
     ]
 )
 model.compile(optimizer="adam", loss="sparse_categorical_crossentropy", metrics=["accuracy"])
-model.fit(images, labels, batch_size=64, epochs=8, validation_split=0.1)
+model.fit(images, labels, batch_size=64, epochs=6, validation_split=0.1)
