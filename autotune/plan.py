@@ -29,6 +29,9 @@ _DTYPES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -> Plan:
     """Makes the search space.
 
+    Batches are doubled from the written one and never halved by themselves: a smaller batch makes more updates an epoch and
+    is slower at each, so it is a way to other quality and hardly one to the same quality sooner. ``--batch-size`` names any.
+
     Args:
         profile: What the machine is.
         workload: What is trained.
@@ -146,14 +149,24 @@ def _batches(
         return (written,)
     if settings.keep_batch_size:
         return (written,)
+    samples = workload.samples_per_epoch
     if settings.batch_sizes is not None:
-        return tuple(dict.fromkeys((written, *settings.batch_sizes)))
+        sizes = [written]
+        for size in dict.fromkeys(settings.batch_sizes):
+            if size == written:
+                continue
+            if samples is not None and size > samples:
+                reason = f"an epoch has only {samples} samples: such a batch is never full"
+                excluded.append(Excluded(configuration=baseline.but(batch_size=size), reason=reason))
+            else:
+                sizes.append(size)
+        return tuple(sizes)
     sizes = [written]
     for power in range(1, 64):
         size = written * 2**power
         if size > written * _MOST_TIMES_BATCH:
             break
-        if workload.samples_per_epoch is not None and workload.samples_per_epoch / size < _FEWEST_STEPS:
+        if samples is not None and samples / size < _FEWEST_STEPS:
             excluded.append(
                 Excluded(
                     configuration=baseline.but(batch_size=size),

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import ast
-import re
-import shlex
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping
-from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from autotune.errors import UsageError, WorkloadError
 from autotune.records import POLICIES, REFERENCE_POLICIES, JudgeOptions
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeIs
+from autotune.settings_forms import arguments, batch_sizes, duration_s, flag, policies, size_bytes, tolerance
 
 PREFIX = "AUTOTUNE_"
 # Variables with our prefix that are not settings of a run.
 _OTHER_VARIABLES = {"AUTOTUNE_DEBUG", "AUTOTUNE_CACHE_DIR"}
-_DURATION = re.compile(r"(?:(\d+(?:\.\d+)?)h)?(?:(\d+(?:\.\d+)?)m)?(?:(\d+(?:\.\d+)?)s?)?")
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", re.IGNORECASE)
 OutputFormat = Literal["terminal", "json"]
 _HINT = "autotune recommend --help lists all options"
+# Settings that contradict each other, by the names that users write. Of two sources the stronger one wins.
+_EXCLUSIVE = (
+    ("keep_batch_size", "batch_size", ""),
+    ("resume", "fresh", ""),
+    ("resume", "out", ": a run goes on in its own folder"),
+)
 
 
 class Settings(BaseModel):
@@ -99,20 +98,19 @@ class Settings(BaseModel):
     @field_validator("strategy")
     @classmethod
     def _known_strategy(cls, value: str) -> str:
-        from autotune.strategies import names
+        from autotune.strategies import parse
 
-        if value not in names():
-            raise ValueError(f"unknown strategy {value!r}; there are {', '.join(names())}")
+        try:
+            parse(value)
+        except UsageError as error:
+            raise ValueError(f"{error.message}; {error.hint}") from None
         return value
 
     @model_validator(mode="after")
     def _consistent(self) -> Settings:
-        if self.keep_batch_size and self.batch_sizes is not None:
-            raise ValueError("--keep-batch-size and --batch-size contradict each other: give one of them")
-        if self.resume is not None and self.fresh:
-            raise ValueError("--resume and --fresh contradict each other: give one of them")
-        if self.resume is not None and self.out is not None:
-            raise ValueError("--resume goes on in its own folder: leave --out away")
+        for one, other, why in _EXCLUSIVE:
+            if _given(getattr(self, _NAMES.get(one, one))) and _given(getattr(self, _NAMES.get(other, other))):
+                raise ValueError(_contradiction(_label(one, "option"), _label(other, "option"), why))
         return self
 
     def judge_options(self) -> JudgeOptions:
@@ -125,117 +123,15 @@ class Settings(BaseModel):
         )
 
 
-# Text forms, as options, variables and pyproject.toml give them.
-
-
-def duration_s(text: str | float) -> float:
-    """Seconds from ``90s``, ``10m``, ``1h30m`` or a plain number.
-
-    Raises:
-        ValueError: The text is no duration.
-    """
-    if _is_number(text):
-        return float(text)
-    found = _DURATION.fullmatch(text.strip().lower()) if isinstance(text, str) else None
-    if found is None or not any(found.groups()):
-        raise ValueError(f"{text!r} is no duration; write 90s, 10m or 1h30m")
-    hours, minutes, seconds = (float(part) if part else 0.0 for part in found.groups())
-    return 3600.0 * hours + 60.0 * minutes + seconds
-
-
-def size_bytes(text: str | int) -> int:
-    """Bytes from ``8GiB``, ``500MB`` or a plain number.
-
-    Raises:
-        ValueError: The text is no size.
-    """
-    if isinstance(text, int) and not isinstance(text, bool):
-        return text
-    found = _SIZE.fullmatch(text.strip()) if isinstance(text, str) else None
-    if found is None:
-        raise ValueError(f"{text!r} is no size; write 8GiB or 500MB")
-    number, unit, binary = found.groups()
-    power = " kmgt".index(unit.lower() or " ")
-    return int(Decimal(number) * (1024 if binary else 1000) ** power)
-
-
-def batch_sizes(text: str | int | list[int] | tuple[int, ...]) -> tuple[int, ...]:
-    """Batches from ``32:1024`` (doublings), ``32,48,64`` or a single one.
-
-    Raises:
-        ValueError: The text is none of these, or a batch is not positive.
-    """
-    if isinstance(text, str) and ":" in text:
-        bounds = [_whole(part) for part in text.split(":")]
-        if len(bounds) != 2 or None in bounds or not 1 <= (first := bounds[0] or 0) <= (last := bounds[1] or 0):
-            raise ValueError(f"{text!r} is no range of batches; write 32:1024")
-        return tuple(first * 2**k for k in range(64) if first * 2**k <= last)
-    parts = text.split(",") if isinstance(text, str) else text if isinstance(text, list | tuple) else (text,)
-    sizes = [_whole(part) or 0 for part in parts]
-    if not sizes or min(sizes) < 1:
-        raise ValueError(f"{text!r}: a batch is a whole number of at least 1; write 32,48,64 or 32:1024")
-    return tuple(dict.fromkeys(sizes))
-
-
-def tolerance(text: str | float) -> tuple[float, bool]:
-    """Margin and whether it is absolute, from ``1%``, ``0.01`` or ``abs:0.005``.
-
-    Raises:
-        ValueError: The text is none of these.
-    """
-    if _is_number(text):
-        return float(text), False
-    value = text.strip() if isinstance(text, str) else ""
-    try:
-        if value.startswith("abs:"):
-            return float(value.removeprefix("abs:")), True
-        return (float(value[:-1]) / 100.0, False) if value.endswith("%") else (float(value), False)
-    except ValueError:
-        raise ValueError(f"{text!r} is no margin; write 1%, 0.01 or abs:0.005") from None
-
-
-def arguments(text: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Arguments of the script from a list, or from one text as a shell would split it.
-
-    Raises:
-        ValueError: The text is neither, or a quotation in it does not end.
-    """
-    if isinstance(text, str):
-        return tuple(shlex.split(text))
-    if isinstance(text, list | tuple):
-        return tuple(str(part) for part in text)
-    raise ValueError(f"{text!r} is no list of arguments")
-
-
-def policies(text: str | list[str] | tuple[str, ...]) -> tuple[str, ...]:
-    """Names of policies from a list, or from one text with commas.
-
-    Raises:
-        ValueError: It is neither.
-    """
-    if not isinstance(text, str | list | tuple):
-        raise ValueError(f"{text!r} is no list of policies")
-    parts = text.split(",") if isinstance(text, str) else text
-    return tuple(str(part).strip() for part in parts if str(part).strip())
-
-
-def _is_number(value: object) -> TypeIs[int | float]:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _whole(part: object) -> int | None:
-    """A whole number, None where it is none."""
-    if isinstance(part, int) and not isinstance(part, bool):
-        return part
-    return int(part) if isinstance(part, str) and part.strip().isdecimal() else None
-
-
 _PARSERS: dict[str, Callable[[Any], Any]] = {
     "arguments": arguments,
     "batch_size": batch_sizes,
     "budget": duration_s,
+    "fresh": flag,
+    "keep_batch_size": flag,
     "memory_limit": size_bytes,
     "policy": policies,
+    "require_gain": flag,
 }
 _NAMES = {
     "budget": "budget_s",
@@ -268,13 +164,16 @@ def resolve(
     values: dict[str, Any] = {}
     labels: dict[str, str] = {}
     for source, given in _sources(path, options or {}, environment or {}):
+        ours: dict[str, Any] = {}
         for name, value in given.items():
             label = _label(name, source)
             if name == "target":  # only the command line names what is tuned
                 raise UsageError(f"{label}: there is no such setting", hint=_HINT)
             parsed = _parsed(name, value, label)
-            values |= parsed
+            ours |= parsed
             labels |= dict.fromkeys(parsed, label)
+        _settle(values, ours, labels)
+        values |= ours
     try:
         return Settings(target=Path(target), **values)
     except ValidationError as error:
@@ -362,6 +261,30 @@ def _project_table(path: Path) -> tuple[str, Mapping[str, Any]]:
                 )
             return str(file), {name.replace("-", "_"): value for name, value in table.items()}
     return "", {}
+
+
+def _settle(values: dict[str, Any], ours: Mapping[str, Any], labels: Mapping[str, str]) -> None:
+    """Takes away what a weaker source said where this one says the opposite.
+
+    Raises:
+        UsageError: One source contradicts itself.
+    """
+    for one, other, why in _EXCLUSIVE:
+        pair = _NAMES.get(one, one), _NAMES.get(other, other)
+        said = [name for name in pair if _given(ours.get(name))]
+        if len(said) == 2:
+            raise UsageError(_contradiction(labels[pair[0]], labels[pair[1]], why), hint=_HINT)
+        for name in pair:
+            if said and name not in said:
+                values.pop(name, None)
+
+
+def _given(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _contradiction(one: str, other: str, why: str) -> str:
+    return f"{one} and {other} contradict each other{why}; give one of them"
 
 
 def _label(name: str, source: str) -> str:

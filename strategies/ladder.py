@@ -1,16 +1,24 @@
-"""What a performance engineer does by hand: policies at the written batch, the knobs on the best of them, then the batch."""
+"""What a performance engineer does by hand: policies at the written batch, the knobs on the best of them, then the batch.
+
+The learning rate is never touched: it does not change the time, so the prover varies it. Other loss scales are timed only
+where float16 is the fastest policy and its updates fail at Keras' own scale: one after the other, and the first that lives
+stands for the policy. A scale that lives is left alone. Another dynamic one does the same arithmetic, and a fixed one saves
+a check of the gradients that a long run is better off with.
+"""
 
 from __future__ import annotations
 
 from typing import ClassVar
 
-from autotune.records import Board, Configuration, Plan, Standing
+from autotune.records import Board, Configuration, Outcome, Plan, Standing
 from autotune.records.configuration import REFERENCE_POLICIES
 
 # The ladder of batches ends where twice the batch brings less than this in samples a second.
 _LEAST_STEP = 1.03
 # A knob that brings less is left alone: the simpler configuration is the better one.
 _LEAST_KNOB = 1.02
+# Failures that another loss scale may cure.
+_OF_NUMBERS = (Outcome.NON_FINITE, Outcome.NO_UPDATES, Outcome.DIVERGED)
 
 
 class Ladder:
@@ -32,10 +40,9 @@ class Ladder:
             point = baseline.but(policy=policy)
             if board.of(point) is None:
                 return point
-        fastest = _best_policy(plan, board)
-        if fastest is None:
-            return None
-        best = baseline.but(policy=fastest)
+        best, cure = _best_policy(plan, board)
+        if cure is not None:
+            return cure
         for field, values in (
             ("tf32", plan.space.tf32),
             ("steps_per_execution", plan.space.steps_per_execution),
@@ -47,24 +54,40 @@ class Ladder:
         return _next_batch(plan, board, best)
 
 
-def _best_policy(plan: Plan, board: Board) -> str | None:
-    """The fastest policy at the written batch that is still alive; one is passed over once a proof speaks against it."""
-    alive = []
+def _best_policy(plan: Plan, board: Board) -> tuple[Configuration, Configuration | None]:
+    """The fastest living policy at the written batch, and what may cure a faster one, to be timed first; None without."""
+    best, speed = board.baseline, 1.0
+    cure, hoped = None, 0.0
     for policy in plan.space.policies:
-        if policy in REFERENCE_POLICIES:
+        point = board.baseline.but(policy=policy)
+        if point == board.baseline or policy in REFERENCE_POLICIES:
             continue
-        standing = board.of(board.baseline.but(policy=policy))
-        disproved = any(
-            s.configuration.policy == policy
-            and s.configuration.batch_size == board.baseline.batch_size
-            and s.proof in ("worse", "failed", "inconclusive")
-            and s.seeds > 0
-            for s in board.standings
-            if s.configuration != board.baseline
-        )
-        if standing is not None and (policy == board.baseline.policy or (standing.alive and not disproved)):
-            alive.append((1.0 if policy == board.baseline.policy else standing.relative_speed or 0.0, policy))
-    return max(alive)[1] if alive else None
+        scales = plan.space.loss_scales[1:] if policy == "mixed_float16" else ()
+        for scaled in (point, *(point.but(loss_scale=scale) for scale in scales)):
+            standing = board.of(scaled)
+            if standing is None:
+                cure, hoped = scaled, _speed(board.of(point), False)
+                break
+            if standing.alive and not _disproved(scaled, board):
+                if _speed(standing, False) > speed:
+                    best, speed = scaled, _speed(standing, False)
+                break
+            if standing.outcome not in _OF_NUMBERS:
+                break
+    return best, cure if hoped > speed * _LEAST_KNOB else None
+
+
+def _disproved(point: Configuration, board: Board) -> bool:
+    """Whether a proof at the written batch speaks against a policy; another loss scale is another question."""
+    return any(
+        s.configuration.policy == point.policy
+        and s.configuration.loss_scale == point.loss_scale
+        and s.configuration.batch_size == board.baseline.batch_size
+        and s.proof in ("worse", "failed", "inconclusive")
+        and s.seeds > 0
+        for s in board.standings
+        if s.configuration != board.baseline
+    )
 
 
 def _climb(

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
-from autotune.records import Board, Configuration, Plan
+if TYPE_CHECKING:
+    from autotune.records import Board, Configuration, Plan
 
 
 class Strategy(Protocol):
@@ -13,6 +14,9 @@ class Strategy(Protocol):
     A strategy is a pure function of its arguments and its own seed: a run that is resumed goes on as it would have. It is
     asked again after each trial and each verdict. It never proposes the baseline, a point twice, or a point outside the
     space, and it ends.
+
+    Its constructor takes ``seed``, and one argument for each of the class attribute ``options``, a tuple of ``Option``;
+    a class without that attribute has no options.
     """
 
     name: ClassVar[str]

@@ -20,13 +20,15 @@ class Tpe:
     Args:
         seed: Seed of the sampler.
         trials: Most points to time.
+        startup: Points that are drawn at random before it estimates.
     """
 
     name: ClassVar[str] = "tpe"
 
-    def __init__(self, seed: int = 0, trials: int = 30) -> None:
+    def __init__(self, seed: int = 0, trials: int = 30, startup: int = 5) -> None:
         self._seed = seed
         self._trials = trials
+        self._startup = startup
 
     def propose(self, plan: Plan, board: Board) -> Configuration | None:
         """The sampler's next untried point."""
@@ -46,7 +48,7 @@ class Tpe:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", category=optuna.exceptions.ExperimentalWarning)
             sampler = optuna.samplers.TPESampler(
-                seed=self._seed + len(board.standings), multivariate=True, n_startup_trials=5
+                seed=self._seed + len(board.standings), multivariate=True, n_startup_trials=self._startup
             )
         study = optuna.create_study(direction="maximize", sampler=sampler)
         for standing in board.standings:

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autotune.strategies import describe
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -31,28 +33,29 @@ def recommend_command(
         str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")
     ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")
+        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="-- ARGS")
     ] = None,
     budget: Annotated[
-        str | None, typer.Option(help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled. [10m]")
+        str | None,
+        typer.Option(
+            help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled.", show_default="10m"
+        ),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Run folder. [autotune-runs/<script>-<time>]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="autotune-runs/<script>-<time>")] = None,
     policy: Annotated[
         list[str] | None, typer.Option(help="Policy to measure, whatever its speed; may be given several times.")
     ] = None,
     batch_size: Annotated[str | None, typer.Option(help="Batches to try: 32:1024 (doublings) or 32,48,64.")] = None,
     keep_batch_size: Annotated[bool, typer.Option("--keep-batch-size", help="Leave the batch as written.")] = False,
-    metric: Annotated[str | None, typer.Option(help="Metric to judge by. [found in the script]")] = None,
+    metric: Annotated[str | None, typer.Option(help="Metric to judge by.", show_default="found in the script")] = None,
     tolerance: Annotated[
-        str | None, typer.Option(help="How much worse the metric may be: 1%, 0.01 or abs:0.005. [1%]")
+        str | None, typer.Option(help="How much worse the metric may be: 1%, 0.01 or abs:0.005.", show_default="1%")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Most paired seeds. [8]")] = None,
-    strategy: Annotated[
-        str | None, typer.Option(help="Search strategy: ladder, tpe, random, exhaustive. [ladder]")
-    ] = None,
-    epochs: Annotated[int | None, typer.Option(help="Planned epochs. [the script's own]")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Most paired seeds.", show_default="8")] = None,
+    strategy: Annotated[str | None, typer.Option(help=f"Search strategy: {describe()}.", show_default="ladder")] = None,
+    epochs: Annotated[int | None, typer.Option(help="Planned epochs.", show_default="the script's own")] = None,
     fit: Annotated[
-        int | None, typer.Option(help="Which fit call of the script to measure, from 1. [the longest]")
+        int | None, typer.Option(help="Which fit call of the script to measure, from 1.", show_default="the longest")
     ] = None,
     memory_limit: Annotated[str | None, typer.Option(help="Peak memory not to be passed: 8GiB.")] = None,
     reference: Annotated[str | None, typer.Option(help="Measure float64 too, as a yardstick.")] = None,

@@ -23,7 +23,9 @@ def report_command(
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="html, markdown, json or terminal.")
     ] = OutputFormat.TERMINAL,
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="File to write. [standard output]")] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write.", show_default="standard output")
+    ] = None,
     brief: Annotated[
         bool, typer.Option("--brief", help="Markdown for a comment: the answer and its proofs only.")
     ] = False,
@@ -38,6 +40,8 @@ def report_command(
     from autotune.reports.view import view
     from autotune.store import read_run
 
+    if brief and output_format is not OutputFormat.MARKDOWN:
+        raise UsageError("--brief is a form of Markdown", hint="give --format markdown too")
     answer = recommend(read_run(run))
     shown = view(answer, str(run if run.is_dir() else run.parent))
     if output_format is OutputFormat.TERMINAL and output is None:
@@ -65,7 +69,9 @@ def report_command(
     try:
         output.write_text(text, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"--output: {output} cannot be written: {error.strerror}") from None
+        raise UsageError(
+            f"--output: {output} cannot be written: {error.strerror}", hint="give a file in a folder that exists"
+        ) from None
 
 
 def register(app: typer.Typer) -> None:

@@ -17,7 +17,7 @@ def run_command(
         Path, typer.Option("--with", help="A recommendation.json, or the folder of its run.", metavar="RECOMMENDATION")
     ],
     arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")
+        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="-- ARGS")
     ] = None,
 ) -> int:
     """Run a script, whole, with a recommendation applied."""

@@ -81,6 +81,16 @@ def test_the_ladder_of_batches_ends_where_updates_get_few() -> None:
     assert plan(hardware(), workload(), settings(keep_batch_size=True)).space.batch_sizes == (32,)
 
 
+def test_a_batch_larger_than_the_data_is_left_out() -> None:
+    """Named or not, it could never be filled; the reason says so, and the others stay as they were named."""
+    found = plan(hardware(), workload(samples_per_epoch=1000), settings(batch_sizes=(4096, 1000, 32, 64, 1001)))
+    assert found.space.batch_sizes == (32, 1000, 64)
+    told = {e.configuration.batch_size: e.reason for e in found.excluded}
+    assert set(told) == {1001, 4096} and all("only 1000 samples" in reason for reason in told.values())
+    unknown = plan(hardware(), workload(samples_per_epoch=None), settings(batch_sizes=(4096,)))
+    assert unknown.space.batch_sizes == (32, 4096)
+
+
 def test_several_executions_only_where_keras_can() -> None:
     """Not under a strategy with replicas, not beyond half an epoch."""
     assert plan(hardware(), workload(replicas=2), settings()).space.steps_per_execution == (1,)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from autotune.errors import UsageError, WorkloadError
-from autotune.settings import resolve
+from autotune.settings import Settings, resolve
 
 
 @pytest.fixture
@@ -40,8 +40,18 @@ def test_options_win_over_the_environment_and_that_over_the_file(script: Path) -
         ({"reference": "float8"}, {}, "--reference: unknown reference"),
         ({"seeds": 2}, {}, "--seeds"),
         ({"fit": 0}, {}, "--fit"),
-        ({"keep_batch_size": True, "batch_size": "32"}, {}, "contradict"),
-        ({"resume": "x", "fresh": True}, {}, "contradict"),
+        (
+            {"keep_batch_size": True, "batch_size": "32"},
+            {},
+            "--keep-batch-size and --batch-size contradict each other;",
+        ),
+        ({"resume": "x", "fresh": True}, {}, "--resume and --fresh contradict each other;"),
+        ({"resume": "x", "out": "y"}, {}, "--resume and --out contradict each other: a run goes on in its own folder;"),
+        (
+            {},
+            {"AUTOTUNE_KEEP_BATCH_SIZE": "yes", "AUTOTUNE_BATCH_SIZE": "32"},
+            "AUTOTUNE_KEEP_BATCH_SIZE and AUTOTUNE_BATCH_SIZE contradict each other;",
+        ),
         ({"bugdet": "5m"}, {}, "--bugdet: there is no such setting"),
         ({}, {"AUTOTUNE_BUGDET": "5m"}, "AUTOTUNE_BUGDET: there is no such setting"),
         ({}, {"AUTOTUNE_TARGET": "x.py"}, "AUTOTUNE_TARGET: there is no such setting"),
@@ -90,6 +100,40 @@ def test_the_last_source_is_named(script: Path) -> None:
     (script.parent / "pyproject.toml").write_text("[tool.autotune]\nseeds = 4\n")
     with pytest.raises(UsageError, match=r"^--seeds: "):
         resolve(script, {"seeds": 1}, {"AUTOTUNE_SEEDS": "5"})
+
+
+@pytest.mark.parametrize(
+    ("weaker", "stronger", "setting", "value"),
+    [
+        ('batch-size = "32:64"', {"keep_batch_size": True}, "keep_batch_size", True),
+        ("keep-batch-size = true", {"batch_size": "8"}, "batch_sizes", (8,)),
+        ('out = "runs"', {"resume": "earlier"}, "resume", Path("earlier")),
+        ("fresh = true", {"resume": "earlier"}, "resume", Path("earlier")),
+    ],
+)
+def test_what_is_said_last_wins_over_its_opposite(
+    script: Path, weaker: str, stronger: dict[str, object], setting: str, value: object
+) -> None:
+    """A project's file does not forbid an option that says otherwise; a variable stands between the two."""
+    file = script.parent / "pyproject.toml"
+    file.write_text(f"[tool.autotune]\n{weaker}\n")
+    assert getattr(resolve(script, stronger), setting) == value
+    variables = {f"AUTOTUNE_{name.upper()}": str(given) for name, given in stronger.items()}
+    assert getattr(resolve(script, {}, variables), setting) == value
+
+
+def test_what_is_not_asked_for_takes_nothing_away(script: Path) -> None:
+    """A variable that says no contradicts nothing."""
+    settings = resolve(script, {"batch_size": "32"}, {"AUTOTUNE_KEEP_BATCH_SIZE": "0", "AUTOTUNE_FRESH": "no"})
+    assert (settings.batch_sizes, settings.keep_batch_size, settings.fresh) == ((32,), False, False)
+    (script.parent / "pyproject.toml").write_text('[tool.autotune]\nbatch-size = "8"\n')
+    assert resolve(script, {}, {"AUTOTUNE_KEEP_BATCH_SIZE": "off"}).batch_sizes == (8,)
+
+
+def test_settings_made_directly_are_checked_too(script: Path) -> None:
+    """The same rule without a source to name."""
+    with pytest.raises(ValueError, match="--keep-batch-size and --batch-size contradict"):
+        Settings(target=script, keep_batch_size=True, batch_sizes=(32,))
 
 
 @pytest.mark.parametrize(

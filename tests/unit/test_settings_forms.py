@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autotune.records import POLICIES
-from autotune.settings import arguments, batch_sizes, duration_s, policies, size_bytes, tolerance
+from autotune.settings_forms import arguments, batch_sizes, duration_s, flag, policies, size_bytes, tolerance
 
-PARSERS = (arguments, batch_sizes, duration_s, policies, size_bytes, tolerance)
+PARSERS = (arguments, batch_sizes, duration_s, flag, policies, size_bytes, tolerance)
 
 
 @pytest.mark.parametrize(
@@ -82,6 +82,15 @@ def test_margins() -> None:
     """Relative by default, absolute when said."""
     assert (tolerance("1%"), tolerance("0.02"), tolerance("abs:0.005")) == ((0.01, False), (0.02, False), (0.005, True))
     assert (tolerance(0.02), tolerance(1)) == ((0.02, False), (1.0, False))
+
+
+def test_flags() -> None:
+    """Yes and no, as variables and files say them."""
+    assert all(flag(yes) is True for yes in ("1", "true", "True", " YES ", "on", True, 1))
+    assert all(flag(no) is False for no in ("0", "false", "FALSE", "no", "off", False, 0))
+    for text in ("", "2", "maybe", "none"):
+        with pytest.raises(ValueError, match="write 1 or 0"):
+            flag(text)
 
 
 def test_arguments_of_the_script() -> None:
