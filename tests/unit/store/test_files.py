@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from autotune.store import RunFolder, read_recommendation, read_run
 from autotune.store.folder import write_atomically
 from tests.unit.builders import record, speed_trial
 
+ROOT = Path(__file__).parents[3]
 TRIALS = [speed_trial(step_time_s=t) for t in (0.01, 0.02, 0.03)]
 
 
@@ -36,6 +39,31 @@ def test_a_torn_last_line_is_dropped_and_told(tmp_path: Path, torn: bytes, caplo
             folder.measurements()
         assert folder.measurements() == TRIALS and folder.dropped_lines == 3
         assert [r.levelname for r in caplog.records] == ["WARNING"] * 3 and "trials.jsonl" in caplog.messages[0]
+
+
+@pytest.mark.parametrize("acknowledged", [1, 3, 8])
+def test_a_killed_writer_loses_nothing_that_it_had_stored(tmp_path: Path, acknowledged: int) -> None:
+    """SIGKILL at any moment: every measurement whose storing had ended is there, in order, and the run can go on."""
+    code = (
+        "import itertools\nfrom pathlib import Path\nfrom autotune.store import RunFolder\n"
+        "from tests.unit.builders import speed_trial\n"
+        f"folder = RunFolder(Path({str(tmp_path / 'run')!r}))\n"
+        "for number in itertools.count():\n"
+        "    folder.append(speed_trial(step_time_s=0.001 + number))\n"
+        "    print(number, flush=True)\n"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, cwd=ROOT)
+    with writer:
+        assert writer.stdout is not None
+        told = [writer.stdout.readline() for _ in range(acknowledged)]
+        writer.kill()
+        told += writer.stdout.readlines()
+    with RunFolder(tmp_path / "run") as folder:
+        found = folder.measurements()
+        assert len(told) >= acknowledged and len(found) in (len(told), len(told) + 1)
+        assert found == [speed_trial(step_time_s=0.001 + number) for number in range(len(found))]
+        folder.append(TRIALS[0])
+        assert folder.measurements()[-1] == TRIALS[0]
 
 
 def test_a_line_torn_before_its_end_is_whole(tmp_path: Path) -> None:
