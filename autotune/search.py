@@ -32,9 +32,9 @@ _CHUNK_S = 0.15
 _LEAST_CHUNKS = 4
 _LEAST_TIME_S = 3.0
 # Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
-_TOO_NOISY = 0.35
+_TOO_NOISY = 0.6
 # All else is compared with the baseline: its trial goes on this many times longer until it is known well enough.
-_BASELINE_PATIENCE = 3.0
+_BASELINE_PATIENCE = 5.0
 _GOOD_ENOUGH = 0.04
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
