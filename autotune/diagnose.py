@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-from autotune.budget import Budget
-from autotune.capture import Captured, capture, check_backend
+from autotune.atomic import write_atomically
+from autotune.capture import Captured, capture
 from autotune.errors import WorkerDied
 from autotune.judge.accuracy import is_open
 from autotune.judge.board import Case, cases
 from autotune.judge.findings import findings
 from autotune.judge.gradients import gradient_numerics
+from autotune.judge.speed import mean_step_time_s
 from autotune.judge.stability import stability
-from autotune.measure.bench import Bench, CaptureFailed, QualityPlan
-from autotune.measure.spec import WorkerSpec
-from autotune.probe.profile import probe
+from autotune.measure.bench import CaptureFailed, QualityPlan
 from autotune.progress import Listener, StageStarted, TrialEnded, TrialStarted, ignore
 from autotune.quality_plan import quality_plan
-from autotune.records import POLICIES, Configuration, HardwareProfile, Measurement, Outcome, WorkloadInfo
+from autotune.records import POLICIES, Configuration, Measurement, Outcome, WorkloadInfo
 from autotune.records.codec import dumps, from_json
 from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis
 from autotune.search import baseline_failure
 from autotune.settings import Settings
-from autotune.store import RunFolder
-from autotune.store.folder import write_atomically
-from autotune.tuner import LauncherFactory, local_launcher
+from autotune.sitting import LauncherFactory, Sitting, sitting
 
 # A longest run of this long, and seeds while the budget lasts: diagnose answers within a minute or so.
 _PART_OF_BUDGET = 0.9
@@ -50,43 +44,25 @@ def diagnose(
         WorkloadError: The script fails, never calls ``fit``, or is not finite at float32.
         BudgetError: The budget ran out before the baseline was trained.
     """
-    check_backend(os.environ)
-    budget = Budget(settings.budget_s)
-    folder = RunFolder.open_for(settings)
-    with folder:
-        listener(StageStarted(stage="probe", detail="what this machine is"))
-        profile = probe()
-        workers = (launcher or local_launcher)(folder.logs, profile, settings.memory_limit_bytes)
-        spec = WorkerSpec(
-            script=str(settings.target.resolve()),
-            target=str(settings.target),
-            arguments=settings.arguments,
-            cwd=str(Path.cwd()),
-            log_path="",
-            metric=settings.metric or "",
-        )
-        bench = Bench(workers, spec, str(folder.logs))
-        try:
-            run = _Run(settings, listener, budget, bench, folder)
-            answer = run.answer(profile, command)
-            write_atomically(folder.path / "diagnosis.json", dumps(answer))
-            return answer
-        finally:
-            bench.close()
-            workers.close()
+    with sitting(settings, listener, launcher) as place:
+        answer = _Run(settings, listener, place).answer(command)
+        write_atomically(place.folder.path / "diagnosis.json", dumps(answer))
+        return answer
 
 
 class _Run:
-    def __init__(self, settings: Settings, listener: Listener, budget: Budget, bench: Bench, folder: RunFolder) -> None:
+    def __init__(self, settings: Settings, listener: Listener, place: Sitting) -> None:
         self._settings = settings
         self._listener = listener
-        self._budget = budget
-        self._bench = bench
-        self._folder = folder
+        self._hardware = place.profile
+        self._digest = place.digest
+        self._budget = place.budget
+        self._bench = place.bench
+        self._folder = place.folder
         self._options = settings.judge_options()
         self._measurements: list[Measurement] = []
 
-    def answer(self, hardware: HardwareProfile, command: str) -> Diagnosis:
+    def answer(self, command: str) -> Diagnosis:
         captured = self._capture()
         workload = captured.workload
         baseline = Configuration(
@@ -111,13 +87,13 @@ class _Run:
                     self._train(baseline, seed, plan)
                 self._train(candidate, seed, plan)
         judged = cases(baseline, workload, self._options, self._measurements)
-        return self._diagnosis(judged, captured, hardware, numbers, plan, command)
+        return self._diagnosis(judged, captured, numbers, plan, command)
 
     def _capture(self) -> Captured:
         settings = self._settings
         self._listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
-        digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
-        return capture(self._bench, str(settings.target), digest, settings.fit, max(5.0, self._budget.left_s))
+        left_s = max(5.0, self._budget.left_s)
+        return capture(self._bench, str(settings.target), self._digest, settings.fit, left_s)
 
     def _plan(self, workload: WorkloadInfo, baseline: Configuration, validation_batches: int | None) -> QualityPlan:
         timed = self._bench.speed(baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks: False, input_free=True)
@@ -125,9 +101,8 @@ class _Run:
             raise baseline_failure(timed, workload.target)
         self._measurements.append(timed)
         self._folder.append(timed)
-        counted = [c for c in timed.chunks if not c.warmup] or list(timed.chunks)
-        step_time_s = sum(c.duration_s for c in counted) / sum(c.steps for c in counted)
         left_s = _PART_OF_BUDGET * self._budget.left_s
+        step_time_s = mean_step_time_s(timed.chunks)
         return quality_plan(
             workload, step_time_s, left_s, epochs=self._settings.epochs, validation_batches=validation_batches
         )
@@ -167,7 +142,6 @@ class _Run:
         self,
         judged: list[Case],
         captured: Captured,
-        hardware: HardwareProfile,
         numbers: Mapping[str, Any],
         plan: QualityPlan,
         command: str,
@@ -191,7 +165,7 @@ class _Run:
                 for layer in workload.layers
             ),
             gradients=gradient_numerics(_distribution(numbers["gradients"])),
-            findings=findings(judged, workload, hardware, self._options, captured.findings),
+            findings=findings(judged, workload, self._hardware, self._options, captured.findings),
             share_of_plan=plan.share,
             command=command,
         )

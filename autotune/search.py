@@ -8,7 +8,7 @@ from dataclasses import replace
 from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, NoisyMachineError, WorkloadError
 from autotune.judge.board import board as make_board
-from autotune.judge.speed import enough, hopeless, paired_ratio, speed
+from autotune.judge.speed import enough, hopeless, mean_step_time_s, paired_ratio, speed
 from autotune.measure.bench import Bench, QualityPlan
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
 from autotune.prove import QualityRun, next_run, ranked
@@ -18,7 +18,6 @@ from autotune.records import (
     Chunk,
     Configuration,
     CurvePoint,
-    Excluded,
     JudgeOptions,
     Measurement,
     Outcome,
@@ -88,6 +87,7 @@ class Search:
         self._validation_batches = validation_batches
         self._quality_plan: QualityPlan | None = None
         self._best = ""
+        self._board: tuple[int, Board] | None = None
         self.measurements: list[Measurement] = []
         self.open_questions: list[str] = []
 
@@ -97,8 +97,12 @@ class Search:
         return self._plan.space.baseline
 
     def board(self) -> Board:
-        """Where everything stands."""
-        return make_board(self.baseline, self._workload, self._options, self.measurements)
+        """Where everything stands; judged once for each new measurement, though it is asked for more often."""
+        count = len(self.measurements)
+        if self._board is None or self._board[0] != count:
+            found = make_board(self.baseline, self._workload, self._options, self.measurements)
+            self._board = (count, found)
+        return self._board[1]
 
     def run(self) -> None:
         """Measures until nothing can change the answer, or the time is up.
@@ -163,10 +167,6 @@ class Search:
 
         for measurement in self._bench.duel(self.baseline, leader, chunk_s=_CHUNK_S, duel_id=duel_id, enough=settled):
             self._keep(measurement)
-
-    def excluded(self) -> tuple[Excluded, ...]:
-        """What the plan left out."""
-        return self._plan.excluded
 
     def _time_baseline(self) -> None:
         if self._budget.left_s < _LEAST_TIME_S:
@@ -248,7 +248,7 @@ class Search:
         if self._quality_plan is None:
             self._quality_plan = quality_plan(
                 self._workload,
-                self._baseline_step_time_s(),
+                mean_step_time_s(self.measurements[0].chunks),
                 self._budget.search_left_s,
                 epochs=self._epochs,
                 validation_batches=self._validation_batches,
@@ -260,11 +260,7 @@ class Search:
         per_epoch = self._workload.steps_per_epoch or 100
         if plan.part_samples is not None:
             per_epoch = int(plan.part_samples / (self._workload.batch_size or 1))
-        return 2.5 + 1.3 * plan.epochs * per_epoch * self._baseline_step_time_s()
-
-    def _baseline_step_time_s(self) -> float:
-        chunks = [c for c in self.measurements[0].chunks if not c.warmup] or list(self.measurements[0].chunks)
-        return sum(c.duration_s for c in chunks) / sum(c.steps for c in chunks)
+        return 2.5 + 1.3 * plan.epochs * per_epoch * mean_step_time_s(self.measurements[0].chunks)
 
     def _racing(self, baseline: Measurement | None, limit_s: float) -> Callable[[list[Chunk]], bool]:
         """When a speed trial may end: its interval is narrow, or it is hopeless; the baseline's has more patience."""

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 import shlex
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
-from pathlib import Path
 
-from autotune.budget import Budget
-from autotune.capture import capture, check_backend
+from autotune.capture import capture
 from autotune.errors import HardwareError
-from autotune.measure.bench import Bench
-from autotune.measure.launcher import Launcher, LocalLauncher
-from autotune.measure.spec import WorkerSpec
 from autotune.plan import plan as make_plan
 from autotune.probe.ceilings import ceilings_from
-from autotune.probe.profile import probe
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import recommend
-from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Recommendation, RunRecord, Severity
+from autotune.records import BASELINE_POLICY, Finding, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
+from autotune.sitting import LauncherFactory, Sitting, sitting
 from autotune.store import RunFolder, Study
 from autotune.strategies import create
 
 _CEILINGS_S = 2.0
-LauncherFactory = Callable[[Path, HardwareProfile, int | None], Launcher]
 
 
 def tune(
@@ -57,60 +48,21 @@ def tune(
         UsageError: A setting or the run folder cannot be used.
         HardwareError: Hardware or framework cannot be used.
     """
-    check_backend(os.environ)
-    budget = Budget(settings.budget_s)
     started_at = datetime.now(UTC).isoformat(timespec="seconds")
-    folder = RunFolder.open_for(settings)
-    with folder:
-        listener(StageStarted(stage="probe", detail="what this machine is"))
-        profile = probe()
-        workers = (launcher or local_launcher)(folder.logs, profile, settings.memory_limit_bytes)
-        script = settings.target.resolve()
-        spec = WorkerSpec(
-            script=str(script),
-            target=str(settings.target),
-            arguments=settings.arguments,
-            cwd=os.getcwd(),
-            log_path="",
-            metric=settings.metric or "",
-        )
-        bench = Bench(workers, spec, str(folder.logs))
-        try:
-            return _tune(
-                settings, listener, budget, folder, profile, bench, started_at, command or shlex.join(sys.argv)
-            )
-        finally:
-            bench.close()
-            workers.close()
+    with sitting(settings, listener, launcher) as place:
+        return _tune(settings, listener, place, started_at, command or shlex.join(sys.argv))
 
 
-def local_launcher(logs: Path, profile: HardwareProfile, memory_limit_bytes: int | None) -> Launcher:
-    """Workers on this machine: forked on a CPU, fresh processes with a GPU."""
-    environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
-    limit = memory_limit_bytes if profile.device == "cpu" else None
-    return LocalLauncher(logs, environment, limit, fork=profile.device == "cpu")
-
-
-def _tune(
-    settings: Settings,
-    listener: Listener,
-    budget: Budget,
-    folder: RunFolder,
-    profile: HardwareProfile,
-    bench: Bench,
-    started_at: str,
-    command: str,
-) -> Recommendation:
+def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: str, command: str) -> Recommendation:
+    budget, folder, bench = place.budget, place.folder, place.bench
     listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
-    digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
-    folder.check_same(digest)
-    captured = capture(bench, str(settings.target), digest, settings.fit, max(5.0, budget.left_s - 2.0))
+    folder.check_same(place.digest)
+    captured = capture(bench, str(settings.target), place.digest, settings.fit, max(5.0, budget.left_s - 2.0))
     workload = captured.workload
     if settings.epochs is not None:
         workload = replace(workload, epochs=settings.epochs)
-    profile = replace(
-        profile, ceilings=ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20)))
-    )
+    ceilings = ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20)))
+    profile = replace(place.profile, ceilings=ceilings)
     listener(StageStarted(stage="plan", detail="what is worth trying"))
     plan = make_plan(profile, workload, settings)
     strategy = create(settings.strategy, seed=settings.seed)
@@ -154,7 +106,7 @@ def _tune(
         workload=workload,
         baseline=plan.space.baseline,
         measurements=tuple(search.measurements),
-        excluded=search.excluded(),
+        excluded=plan.excluded,
         findings=(*captured.findings, *plan.findings, *extra),
         options=settings.judge_options(),
     )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
+from autotune.atomic import write_atomically
 from autotune.records import Recommendation
 from autotune.reports.chart_style import PAPER, still
 from autotune.reports.charts import figures
@@ -35,15 +35,15 @@ def write_reports(recommendation: Recommendation, folder: Path) -> dict[str, Pat
     """
     shown = view(recommendation, str(shown_folder(folder)))
     paths = {"html": folder / HTML_NAME, "markdown": folder / MARKDOWN_NAME}
-    write_text(paths["html"], render_html(shown))
+    write_atomically(paths["html"], render_html(shown))
     drawn = {name: still(specification) for name, specification in figures(shown, PAPER).items()}
     if drawn:
         paths["figures"] = folder / FIGURES_NAME
         paths["figures"].mkdir(exist_ok=True)
     for name, svg in drawn.items():
-        write_text(folder / FIGURES_NAME / f"{name}.svg", svg)
+        write_atomically(folder / FIGURES_NAME / f"{name}.svg", svg)
     places = {name: f"{FIGURES_NAME}/{name}.svg" for name in drawn}
-    write_text(paths["markdown"], render_markdown(shown, figures=places))
+    write_atomically(paths["markdown"], render_markdown(shown, figures=places))
     return paths
 
 
@@ -51,18 +51,3 @@ def shown_folder(folder: Path) -> Path:
     """The folder as commands should name it: from where we are, if it lies below; else in full."""
     full, here = Path(os.path.abspath(folder)), Path.cwd()
     return full.relative_to(here) if full.is_relative_to(here) else full
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replaces a file in one step, by way of a new one in the same folder."""
-    # Not tempfile: its files are private, a report has the permissions of any other new file.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
-    try:
-        with open(beside, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise

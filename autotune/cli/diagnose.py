@@ -5,37 +5,33 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-
-class OutputFormat(StrEnum):
-    """What is printed at the end."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
+from autotune.cli.common import AnswerFormat, Arguments, Quietly, Target
 
 
 def diagnose_command(
-    target: Annotated[
-        str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")
-    ],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="[-- ARGS]...")
-    ] = None,
+    target: Target,
+    arguments: Arguments = None,
     budget: Annotated[str, typer.Option(help="Wall clock: 90s, 10m.")] = "60s",
-    out: Annotated[Path | None, typer.Option(help="Run folder. [autotune-runs/<script>-<time>]")] = None,
-    policy: Annotated[list[str] | None, typer.Option(help="Policy to judge; may be given several times. [all]")] = None,
-    metric: Annotated[str | None, typer.Option(help="Metric to judge by. [found in the script]")] = None,
-    tolerance: Annotated[str | None, typer.Option(help="How much worse it may be: 1%, 0.01 or abs:0.005. [1%]")] = None,
-    fit: Annotated[int | None, typer.Option(help="Which fit call of the script, from 1. [the longest]")] = None,
+    out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="autotune-runs/<script>-<time>")] = None,
+    policy: Annotated[
+        list[str] | None, typer.Option(help="Policy to judge; may be given several times.", show_default="all")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="Metric to judge by.", show_default="found in the script")] = None,
+    tolerance: Annotated[
+        str | None, typer.Option(help="How much worse it may be: 1%, 0.01 or abs:0.005.", show_default="1%")
+    ] = None,
+    fit: Annotated[
+        int | None, typer.Option(help="Which fit call of the script, from 1.", show_default="the longest")
+    ] = None,
     output_format: Annotated[
-        OutputFormat, typer.Option("--format", help="json prints the diagnosis and nothing else.")
-    ] = OutputFormat.TERMINAL,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but the answer.")] = False,
+        AnswerFormat, typer.Option("--format", help="json prints the diagnosis and nothing else.")
+    ] = AnswerFormat.TERMINAL,
+    quiet: Quietly = False,
 ) -> None:
     """Judge every precision policy on a script, whatever its speed, layer by layer."""
     from autotune.diagnose import diagnose
@@ -56,7 +52,7 @@ def diagnose_command(
     settings = resolve(target, options, os.environ)
     with Quiet() if quiet else PlainLines(sys.stderr) as listener:
         answer = diagnose(settings, listener, command="autotune " + shlex.join(sys.argv[1:]))
-    if output_format is OutputFormat.JSON:
+    if output_format is AnswerFormat.JSON:
         typer.echo(dumps(answer))
         return
     from rich.console import Console

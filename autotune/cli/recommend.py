@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from autotune.cli.common import AnswerFormat, Arguments, Quietly, Target
 from autotune.strategies import describe
 
 if TYPE_CHECKING:
@@ -21,20 +21,9 @@ if TYPE_CHECKING:
     from autotune.settings import Settings
 
 
-class OutputFormat(StrEnum):
-    """What is printed at the end."""
-
-    TERMINAL = "terminal"
-    JSON = "json"
-
-
 def recommend_command(
-    target: Annotated[
-        str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")
-    ],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="-- ARGS")
-    ] = None,
+    target: Target,
+    arguments: Arguments = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -67,9 +56,9 @@ def recommend_command(
         bool, typer.Option("--fresh", help="Start over in --out, even if it holds an earlier run.")
     ] = False,
     output_format: Annotated[
-        OutputFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")
+        AnswerFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Nothing but the answer.")] = False,
+    quiet: Quietly = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Plain lines instead of a live view.")] = False,
 ) -> int:
     """Measure a training script and recommend how to run it."""

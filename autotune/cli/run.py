@@ -10,15 +10,15 @@ from typing import Annotated
 
 import typer
 
+from autotune.cli.common import Arguments
+
 
 def run_command(
     script: Annotated[str, typer.Argument(help="The training script.", metavar="SCRIPT")],
     recommendation: Annotated[
         Path, typer.Option("--with", help="A recommendation.json, or the folder of its run.", metavar="RECOMMENDATION")
     ],
-    arguments: Annotated[
-        list[str] | None, typer.Argument(help="Arguments of the script, behind --.", metavar="-- ARGS")
-    ] = None,
+    arguments: Arguments = None,
 ) -> int:
     """Run a script, whole, with a recommendation applied."""
     from autotune.settings import check_target

@@ -83,6 +83,12 @@ def _halves_differ(logs: np.ndarray) -> bool:
     return abs(float(np.median(first) - np.median(second))) > allowed
 
 
+def mean_step_time_s(chunks: Sequence[Chunk]) -> float:
+    """Plain mean step time, to plan with: of the timed chunks, or of all where none was timed."""
+    counted = [chunk for chunk in chunks if not chunk.warmup] or list(chunks)
+    return sum(chunk.duration_s for chunk in counted) / sum(chunk.steps for chunk in counted)
+
+
 def relative_speed(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
     """Samples a second of a candidate over the baseline's, from separate trials; above 1 is faster."""
     ours, theirs = speed(baseline), speed(candidate)

@@ -86,7 +86,6 @@ class Bench:
         self._clock = clock
         self._workers: dict[tuple[str, int], Worker] = {}
         self._captured: dict[tuple[str, int], Message] = {}
-        self._used: set[tuple[str, int]] = set()
         self._started = 0
         self._again = True
 

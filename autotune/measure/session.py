@@ -7,7 +7,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from autotune.measure.channel import Channel
 from autotune.measure.protocol import Message
@@ -156,7 +156,6 @@ class Session:
         )
         fixed = describe.fixed_batch(model) or feed.fixed_reason
         strategy = getattr(model, "_distribute_strategy", None)
-        plain_rate = None if state.scheduled(model) else _rate(model)
         sixteen, arithmetic = describe.sixteen_bit_layers(described)
         optimizer = getattr(model, "optimizer", None)
         workload = {
@@ -167,7 +166,7 @@ class Session:
             "parameters": int(model.count_params()),
             "layers": described,
             "optimizer": None if optimizer is None else type(getattr(optimizer, "inner_optimizer", optimizer)).__name__,
-            "learning_rate": plain_rate,
+            "learning_rate": state.learning_rate(model),
             "schedule": state.scheduled(model) or callbacks.has_schedule(sorted_callbacks.kept),
             "loss": describe.loss_name(model),
             "data": feed.kind,
@@ -217,15 +216,3 @@ def loops_of_its_own() -> bool:
     import keras
 
     return any(isinstance(o, keras.optimizers.Optimizer) and getattr(o, "built", False) for o in gc.get_objects())
-
-
-def _rate(model: Any) -> float | None:
-    optimizer = getattr(model, "optimizer", None)
-    try:
-        return (
-            None
-            if optimizer is None
-            else float(state._read(getattr(optimizer, "inner_optimizer", optimizer)._learning_rate))
-        )
-    except (TypeError, ValueError, AttributeError):
-        return None

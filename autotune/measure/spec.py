@@ -19,7 +19,6 @@ class WorkerSpec:
         seed: 0 leaves the script's seeds as written; others shift them.
         fit: Index of the ``fit`` call to measure, from 1; 0 runs every ``fit`` for a moment, to list them.
         log_path: File that takes the script's output.
-        functions_path: File with pickled ``build_model`` and ``load_data``; empty for a script.
         environment: Variables added to the parent's environment.
         metric: Name in the logs to judge by; empty to find one.
         ceilings: Dtypes whose ceilings to measure instead of running a script.
@@ -34,7 +33,6 @@ class WorkerSpec:
     seed: int = 0
     fit: int = 1
     log_path: str
-    functions_path: str = ""
     environment: dict[str, str] = field(default_factory=dict)
     metric: str = ""
     ceilings: tuple[str, ...] = ()

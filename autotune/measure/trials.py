@@ -91,7 +91,6 @@ class Trials:
             samples_a_step,
             until=command["limit_s"],
             on_command=bool(command.get("on_command")),
-            at_most=command.get("at_most"),
         )
         if not warm.nonfinite:
             self._fit_chunks(self.feed.endless(batch), steps_a_chunk, timed)

@@ -6,7 +6,6 @@ import contextlib
 import json
 import logging
 import os
-import secrets
 import tempfile
 from datetime import datetime
 from pathlib import Path
@@ -14,6 +13,7 @@ from types import TracebackType
 
 from filelock import FileLock, Timeout
 
+from autotune.atomic import write_atomically
 from autotune.errors import UsageError
 from autotune.records import Measurement, Recommendation, RunRecord
 from autotune.records.codec import dumps, from_json, loads, to_json
@@ -226,22 +226,6 @@ def _foreign(path: Path) -> list[str]:
 def _ours(name: str) -> bool:
     """Whether a file of this name is ours, what a killed writer left half-written included."""
     return name in _OURS or name.startswith(("study.log.lock", *(f".{known}." for known in _OURS)))
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Writes a file so that a reader sees the old content or the new, never a part."""
-    # Not tempfile: its files are private, ours have the permissions of any other new file.
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(6)}")
-    try:
-        with beside.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            beside.unlink()
-        raise
 
 
 def read_run(path: Path) -> RunRecord:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -138,26 +137,13 @@ def planned_steps(fit: dict[str, Any]) -> int | None:
 def fit_sites(user: UserCode) -> list[str]:
     """``file:line`` of each call in the user's code that looks like Keras' ``fit``.
 
-    scikit-learn's ``fit`` takes data alone; a call counts that has one of Keras' own keywords, ``**kwargs`` or a single
-    argument.
+    scikit-learn's ``fit`` takes data alone; a call counts that has one of Keras' own keywords, or ``**kwargs``.
     """
     found = []
-    for filename in _user_files(user):
-        try:
-            tree = ast.parse(Path(filename).read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            continue
+    for name, tree in user.sources():
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fit":
                 keywords = {keyword.arg for keyword in node.keywords}
                 if keywords & _KEYWORDS or None in keywords:
-                    found.append(f"{Path(filename).name}:{node.lineno}")
+                    found.append(f"{name}:{node.lineno}")
     return found
-
-
-def _user_files(user: UserCode) -> list[str]:
-    loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())}
-    return [
-        user.script,
-        *sorted(name for name in loaded if name != user.script and name.endswith(".py") and user.owns(name)),
-    ]

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-from autotune.workload.capture import _user_files
 from autotune.workload.place import UserCode
 
 # float16: smallest subnormal 2**-24; half of it and less rounds to zero (IEEE 754 binary16).
@@ -21,12 +19,7 @@ _APPLIES = {"apply_gradients", "apply"}
 def check_code(user: UserCode) -> list[dict[str, Any]]:
     """Findings from the script and the user's modules that it imported."""
     findings: list[dict[str, Any]] = []
-    for filename in _user_files(user):
-        try:
-            tree = ast.parse(Path(filename).read_bytes())
-        except (OSError, SyntaxError, ValueError):
-            continue
-        name = Path(filename).name
+    for name, tree in user.sources():
         findings += _train_steps(tree, name)
         findings += _gone_calls(tree, name)
         findings += _constants(tree, name)

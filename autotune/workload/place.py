@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import re
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 
@@ -29,6 +32,13 @@ class UserCode:
         return (
             filename.startswith(self.folder + "/") and "site-packages" not in filename and "/lib/python" not in filename
         )
+
+    def sources(self) -> Iterator[tuple[str, ast.Module]]:
+        """Name and syntax tree of the script and of each of the user's modules that it imported."""
+        loaded = {str(getattr(module, "__file__", None)) for module in list(sys.modules.values())} - {self.script}
+        for filename in [self.script, *sorted(name for name in loaded if name.endswith(".py") and self.owns(name))]:
+            with contextlib.suppress(OSError, SyntaxError, ValueError):
+                yield Path(filename).name, ast.parse(Path(filename).read_bytes())
 
     def caller(self) -> str:
         """``file:line`` of the innermost frame in the user's code; empty when there is none."""

@@ -175,6 +175,15 @@ def scheduled(model: Any) -> bool:
     return optimizer is not None and _scheduled(getattr(_plain(optimizer), "_learning_rate", None))
 
 
+def learning_rate(model: Any) -> float | None:
+    """The written rate; None where a schedule decides or there is none."""
+    rate = getattr(_plain(getattr(model, "optimizer", None)), "_learning_rate", None)
+    try:
+        return None if rate is None or _scheduled(rate) else float(_read(rate))
+    except (TypeError, ValueError, AttributeError):
+        return None
+
+
 def _scheduled(rate: Any) -> bool:
     return isinstance(rate, _Schedule)
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autotune.reports.write import shown_folder, write_reports, write_text
+from autotune.atomic import write_atomically
+from autotune.reports.write import shown_folder, write_reports
 from tests.unit.reports.samples import by_precision, nothing_known
 
 
@@ -39,14 +40,14 @@ def test_a_second_report_replaces_the_first(tmp_path: Path) -> None:
 
 def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "report.md"
-    write_text(path, "old")
+    write_atomically(path, "old")
 
     def full(source: object, target: object) -> None:
         raise OSError("no space left")
 
     monkeypatch.setattr(os, "replace", full)
     with pytest.raises(OSError, match="no space left"):
-        write_text(path, "new")
+        write_atomically(path, "new")
     assert path.read_text(encoding="utf-8") == "old"
     assert [entry.name for entry in tmp_path.iterdir()] == ["report.md"]
 
@@ -54,7 +55,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path: Path, mon
 def test_permissions_are_those_of_any_new_file(tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.write_text("", encoding="utf-8")
-    write_text(tmp_path / "report.md", "text")
+    write_atomically(tmp_path / "report.md", "text")
     assert stat.S_IMODE((tmp_path / "report.md").stat().st_mode) == stat.S_IMODE(other.stat().st_mode)
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from autotune.atomic import write_atomically
 from autotune.errors import UsageError
 from autotune.store import RunFolder, read_recommendation, read_run
-from autotune.store.folder import write_atomically
 from tests.unit.builders import record, speed_trial
 
 ROOT = Path(__file__).parents[3]
