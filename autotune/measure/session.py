@@ -202,6 +202,7 @@ class Session:
             "sites": fit_sites(self._user),
             "fit_index": call.index,
             "again": feed.again,
+            "validation_batches": feed.validation_batches,
             "sixteen_bit_layers": sixteen,
             "arithmetic_layers": arithmetic,
             "weights_hash": model_state.weights_hash,

@@ -22,6 +22,8 @@ _KINDS: dict[str, Kind] = {
     "GeneratorDataAdapter": "generator",
 }
 _COUNT_LIMIT_S = 3.0
+# Samples of a batch where fit is given arrays and no batch size.
+_KERAS_BATCH = 32
 _FIXED = {
     "PyDataset": "the data come from a PyDataset, which makes its own batches: change the batch in the script to try others",
     "generator": "the data come from a generator, which makes its own batches: change the batch in the script to try others",
@@ -68,6 +70,26 @@ class Feed:
             self.fixed_reason = "the batch cannot be seen in the data"
         self._drop_remainder = self._dataset is not None and _static_batch(self._dataset) is not None
         self.samples, self.steps = self._size(adapter)
+
+    @property
+    def validation_batches(self) -> int | None:
+        """Batches of one validation pass; None without validation data, or where nothing tells without going through them."""
+        if self.validation is None:
+            return None
+        steps = self._fit.get("validation_steps")
+        if steps:
+            return int(steps)
+        if isinstance(self.validation, tf.data.Dataset):
+            count = int(self.validation.cardinality())
+            return count if count > 0 else None
+        if isinstance(self.validation, keras.utils.PyDataset):
+            count = self.validation.num_batches
+            return None if count is None else int(count)
+        if not isinstance(self.validation, tuple | list):
+            return None
+        samples = next((a.shape[0] for a in keras.tree.flatten(self.validation) if hasattr(a, "shape")), None)
+        batch = self._fit.get("validation_batch_size") or self._fit.get("batch_size") or _KERAS_BATCH
+        return None if samples is None else math.ceil(samples / batch)
 
     @property
     def again(self) -> bool:
@@ -177,7 +199,7 @@ class Feed:
     def _size(self, adapter: Any) -> tuple[int | None, int | None]:
         if self.kind == "arrays":
             samples = int(next(a.shape[0] for a in keras.tree.flatten((self._x, self._y)) if a is not None))
-            batch = self.batch_size or 32
+            batch = self.batch_size or _KERAS_BATCH
             return samples, int(self._written_steps or math.ceil(samples / batch))
         steps = self._written_steps or adapter.num_batches
         if not steps and self.kind == "tf.data":

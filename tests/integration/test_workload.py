@@ -82,6 +82,43 @@ def test_a_fit_in_a_loop_is_taken_once(bench_for: Make) -> None:
     assert [fit.index for fit in captured(bench, "folds.py").fits] == [1]
 
 
+VALIDATED = """
+import keras, numpy as np, tensorflow as tf
+x, y = np.zeros((330, 4), "float32"), np.zeros((330, 1), "float32")
+class Batches(keras.utils.PyDataset):
+    def __len__(self):
+        return 5
+    def __getitem__(self, index):
+        return x[:10], y[:10]
+def endless():
+    while True:
+        yield x[:10], y[:10]
+model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+model.compile("sgd", "mse")
+"""
+
+
+@pytest.mark.parametrize(
+    ("fit", "batches"),
+    [
+        ("x, y, batch_size=20, validation_data=(x[:100], y[:100])", 5),
+        ("x, y, validation_data=(x[:100], y[:100]), validation_batch_size=30", 4),
+        ("x, y, validation_split=0.2", 3),
+        ("x, y, validation_data=(x, y), validation_steps=2", 2),
+        ("x, y, validation_data=tf.data.Dataset.from_tensor_slices((x, y)).batch(50)", 7),
+        ("x, y, validation_data=Batches()", 5),
+        ("x, y, validation_data=tf.data.Dataset.from_tensor_slices((x, y)).filter(lambda x, y: True).batch(9)", None),
+        ("x, y", None),
+    ],
+)
+def test_the_length_of_a_validation_pass_is_known_where_something_tells(
+    bench_for: Make, fit: str, batches: int | None
+) -> None:
+    """A pass of thousands of batches would cost more than the training that it judges: its length is planned for."""
+    bench, _ = bench_for("train.py", text=f"{VALIDATED}model.fit({fit})\n")
+    assert capture(bench, "train.py", "digest", None, 60.0).validation_batches == batches
+
+
 def test_callbacks_that_write_are_left_out_and_schedules_stay(bench_for: Make) -> None:
     """Writers do not write, early stopping does not shorten, the schedule acts; all of it in trials of both kinds."""
     bench, folder = bench_for("own_callback_writes.py")
