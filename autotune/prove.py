@@ -16,7 +16,7 @@ from autotune.records.configuration import REFERENCE_POLICIES
 
 _WORSE_IN_A_ROW = 2
 # More than the proven answer by this factor, or a further proof is not worth its time.
-_WORTH = 1.03
+WORTH = 1.03
 # The square root suits adaptive optimizers (Malladi et al. 2022), the linear rule plain SGD (Goyal et al. 2017); some
 # models want the written rate.
 _RULES = ("sqrt", "linear", "1")
@@ -95,7 +95,7 @@ def next_pair(
 def _next_proof(board: Board, done: Done, options: JudgeOptions) -> QualityRun | None:
     proven = max((_gain(s) for s in board.standings if s.proof == "matches" and s.seeds), default=1.0)
     for standing in ranked(board, options):
-        if standing.proof == "open" and _gain(standing) >= _WORTH * proven:
+        if standing.proof == "open" and _gain(standing) >= WORTH * proven:
             return next_pair(board.baseline, standing.configuration, done, options)
     return None
 
@@ -118,7 +118,7 @@ def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOpt
     rules: Sequence[str] = [rule for rule in _RULES if rule in space.learning_rate_rules]
     worse = 0
     for rung in sorted(rungs, key=lambda s: (s.configuration.batch_size or 0, s.configuration.key)):
-        if not _could_gain(rung, best, max(_WORTH, options.minimum_gain)):
+        if not _could_gain(rung, best, max(WORTH, options.minimum_gain)):
             continue  # even with no sample more than the baseline it would not beat what is known
         gains: dict[str, float] = {}
         for rule, variant in _variants(space, rung.configuration, rules):

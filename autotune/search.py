@@ -11,7 +11,7 @@ from autotune.judge.board import board as make_board
 from autotune.judge.speed import enough, hopeless, mean_step_time_s, paired_ratio, speed
 from autotune.measure.bench import Bench, QualityPlan
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
-from autotune.prove import QualityRun, next_run, ranked
+from autotune.prove import WORTH, QualityRun, next_run, ranked
 from autotune.quality_plan import quality_plan
 from autotune.records import (
     Board,
@@ -37,6 +37,8 @@ _BASELINE_PATIENCE = 5.0
 _GOOD_ENOUGH = 0.04
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
+_LONGEST_DUEL_S = 20.0
+_MOST_DUELS = 3
 
 
 class Search:
@@ -144,13 +146,18 @@ class Search:
         """The best configuration that is proven, None without."""
         return next((s.configuration for s in ranked(self.board(), self._options) if s.proof == "matches"), None)
 
-    def duel(self) -> None:
-        """Baseline and leader in alternating chunks in one sitting."""
-        leader = self.leader()
-        if leader is None:
-            return
-        if any(m.purpose == "duel" and m.configuration == leader for m in self.measurements):
-            return
+    def duels(self) -> None:
+        """Baseline and leader in alternation; where that takes the lead away, the heir too, while there is time."""
+        for _ in range(_MOST_DUELS):
+            leader = self.leader()
+            fought = {m.configuration for m in self.measurements if m.purpose == "duel"}
+            if leader is None or leader in fought or not self._worth_a_duel(leader, fought):
+                return
+            started = self._budget.elapsed_s
+            self._duel(leader)
+            self._budget.spent("duel", self._budget.elapsed_s - started)
+
+    def _duel(self, leader: Configuration) -> None:
         self._listener(
             StageStarted(stage="duel", detail=f"{leader.describe(self.baseline)} against the baseline, in alternation")
         )
@@ -160,13 +167,22 @@ class Search:
             self.measurements += [replace(old, number=len(self.measurements) + n) for n, old in enumerate(earlier)]
             return
         self._listener(TrialStarted(purpose="duel", configuration=leader))
-        deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, 20.0))
+        deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, _LONGEST_DUEL_S))
 
         def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:
             return self._duel_settled(ours, theirs) or self._budget.elapsed_s > deadline
 
         for measurement in self._bench.duel(self.baseline, leader, chunk_s=_CHUNK_S, duel_id=duel_id, enough=settled):
             self._keep(measurement)
+
+    def _worth_a_duel(self, leader: Configuration, fought: set[Configuration]) -> bool:
+        """Whether an heir promises enough, and time is left, after another configuration had its duel."""
+        if not fought:
+            return True
+        gains = {s.configuration: s.time_to_quality or 0.0 for s in self.board().standings}
+        known = max((gains.get(c, 0.0) for c in fought - {self.baseline}), default=0.0)
+        enough_s = self._budget.expected_s("duel", _LONGEST_DUEL_S) <= self._budget.left_s - REPORT_S
+        return enough_s and gains[leader] >= WORTH * known
 
     def _time_baseline(self) -> None:
         if self._budget.left_s < _LEAST_TIME_S:

@@ -12,7 +12,7 @@ from autotune.errors import HardwareError
 from autotune.plan import plan as make_plan
 from autotune.probe.ceilings import ceilings_from
 from autotune.progress import Listener, Note, StageStarted, ignore
-from autotune.recommend import recommend
+from autotune.recommend import hardware_fingerprint, recommend, software_fingerprint
 from autotune.records import BASELINE_POLICY, Finding, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
@@ -56,7 +56,7 @@ def tune(
 def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: str, command: str) -> Recommendation:
     budget, folder, bench = place.budget, place.folder, place.bench
     listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
-    folder.check_same(place.digest)
+    folder.check_same(_identity(settings, place))
     captured = capture(bench, str(settings.target), place.digest, settings.fit, max(5.0, budget.left_s - 2.0))
     workload = captured.workload
     if settings.epochs is not None:
@@ -86,7 +86,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     try:
         search.run()
         try:
-            search.duel()
+            search.duels()
         except HardwareError as error:
             extra.append(Finding(code="no_duel", severity=Severity.WARNING, message=error.message))
     except KeyboardInterrupt:
@@ -121,6 +121,19 @@ def conclude(record: RunRecord, folder: RunFolder, listener: Listener = ignore) 
     folder.write_recommendation(recommendation)
     write_reports(recommendation, folder.path)
     return recommendation
+
+
+def _identity(settings: Settings, place: Sitting) -> dict[str, str]:
+    """What measurements of this run depend on."""
+    return {
+        "the script": place.digest,
+        "its arguments": shlex.join(settings.arguments),
+        "the machine": hardware_fingerprint(place.profile),
+        "the versions of the libraries": software_fingerprint(place.profile.software),
+        "--fit": str(settings.fit),
+        "--epochs": str(settings.epochs),
+        "--metric": str(settings.metric),
+    }
 
 
 def _dtypes(settings: Settings) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import tempfile
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -25,17 +26,17 @@ TRIALS = "trials.jsonl"
 # Version of the layout of both records that this version writes and reads.
 SCHEMA = 1
 _LOCK = ".lock"
-_SCRIPT = "script.sha256"
+_IDENTITY = "identity.json"
 _DIAGNOSIS = "diagnosis.json"
 _STUDY = "study.log"
 # A folder with one of these is a run's; with a report.html or a study.log alone it is more likely somebody else's.
-_MARKS = (TRIALS, _SCRIPT, _DIAGNOSIS)
+_MARKS = (TRIALS, _IDENTITY, _DIAGNOSIS)
 _OURS = {
     RECOMMENDATION,
     RUN,
     TRIALS,
     _LOCK,
-    _SCRIPT,
+    _IDENTITY,
     _DIAGNOSIS,
     "figures",
     "logs",
@@ -103,7 +104,7 @@ class RunFolder:
                     hint=f"go on with --resume {path}, or start over with --fresh",
                 )
             folder = cls(path)
-            for name in (TRIALS, RUN, RECOMMENDATION, _SCRIPT, _STUDY, "report.html", "report.md"):
+            for name in (TRIALS, RUN, RECOMMENDATION, _IDENTITY, _STUDY, "report.html", "report.md"):
                 with contextlib.suppress(FileNotFoundError):
                     (path / name).unlink()
             return folder
@@ -169,21 +170,26 @@ class RunFolder:
         text = "".join(json.dumps(to_json(m), allow_nan=False) + "\n" for m in measurements)
         write_atomically(self.path / TRIALS, text)
 
-    def check_same(self, digest: str) -> None:
-        """Notes which script this run is about, or checks it on resume.
+    def check_same(self, identity: Mapping[str, str]) -> None:
+        """Notes what this run is about, or checks it on resume: measurements of two different things are not mixed.
 
         Args:
-            digest: Hash of the script.
+            identity: What a measurement depends on, by the name that a user would give it.
 
         Raises:
-            UsageError: What was measured belongs to another version of the script.
+            UsageError: What was measured belongs to something else; says to what.
         """
-        file = self.path / _SCRIPT
-        if file.exists() and (self.path / TRIALS).exists() and file.read_text(encoding="utf-8").strip() != digest:
-            raise UsageError(
-                "the script has changed since this run was interrupted", hint="start a new run without --resume"
-            )
-        write_atomically(file, digest + "\n")
+        file = self.path / _IDENTITY
+        if file.exists() and (self.path / TRIALS).exists():
+            known = loads(dict[str, str], file.read_text(encoding="utf-8"), what=str(file))
+            changed = [name for name, value in identity.items() if known.get(name) != value]
+            if changed:
+                verb = "have" if len(changed) > 1 or changed[0].endswith("s") else "has"
+                raise UsageError(
+                    f"{' and '.join(changed)} {verb} changed since this run was interrupted",
+                    hint="start a new run without --resume",
+                )
+        write_atomically(file, json.dumps(dict(identity), indent=2) + "\n")
 
     def write_run(self, record: RunRecord) -> None:
         """Stores the whole record, atomically."""

@@ -69,7 +69,7 @@ def test_a_run_that_ended_before_it_measured_is_no_obstacle(tmp_path: Path) -> N
     RunFolder(out).close()
     (out / ".lock").touch()
     with RunFolder.open_for(settings(tmp_path, out=out)) as folder:
-        folder.check_same("abc")
+        folder.check_same({"the script": "abc"})
     with RunFolder.open_for(settings(tmp_path, out=out)) as folder:
         assert folder.measurements() == []
 
@@ -95,11 +95,23 @@ def test_resume_wants_the_folder_of_a_run(tmp_path: Path) -> None:
 def test_a_changed_script_is_noticed_on_resume(tmp_path: Path) -> None:
     """Old measurements are not mixed with a new script."""
     with RunFolder(tmp_path / "run") as folder:
-        folder.check_same("abc")
+        folder.check_same({"the script": "abc"})
         folder.append(speed_trial())
-        folder.check_same("abc")
+        folder.check_same({"the script": "abc"})
         with pytest.raises(UsageError, match="script has changed"):
-            folder.check_same("def")
+            folder.check_same({"the script": "def"})
+
+
+def test_all_that_changed_is_named(tmp_path: Path) -> None:
+    """A run on another machine with other arguments is another run, whatever the script."""
+    before = {"the script": "a", "its arguments": "", "the machine": "one"}
+    with RunFolder(tmp_path / "run") as folder:
+        folder.check_same(before)
+        folder.append(speed_trial())
+        with pytest.raises(UsageError, match=r"^its arguments and the machine have changed"):
+            folder.check_same({**before, "its arguments": "--deep", "the machine": "two"})
+        with pytest.raises(UsageError, match=r"^its arguments have changed"):
+            folder.check_same({**before, "its arguments": "--deep"})
 
 
 def test_folders_that_cannot_be_made(tmp_path: Path) -> None:
