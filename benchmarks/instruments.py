@@ -1,99 +1,116 @@
 """What our instruments cost: step time in a trial over step time in a plain ``fit``, in alternation.
 
-    python benchmarks/instruments.py [--rounds 5]
+    python benchmarks/instruments.py [--pairs 40]
 
-Both sides run the same script in a process of their own. The plain side times whole epochs by a callback, the first one left
-out; the trial is the one that ``autotune recommend`` makes. Prints one line for each workload: the median ratio and its range.
+Both sides train the same script in a process of their own: the plain one whole epochs, the trial chunks of about as many
+steps, in turn. Prints one line for each workload: the ratio with its interval. Above 1 the instruments cost time; below 1
+is what a plain ``fit`` spends at the ends of its epochs, which a chunk does not have.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
-from autotune.judge.speed import speed
-from autotune.measure.bench import Bench
-from autotune.measure.launcher import LocalLauncher
+from turns import Training, plain_script
+
+from autotune.judge.interval import of_logs
+from autotune.measure.launcher import LocalLauncher, Worker
 from autotune.measure.spec import WorkerSpec
 from autotune.records import Configuration
+from autotune.records.codec import to_json
 
 HEAD = """
-import json, os, time, keras, numpy as np
+import keras, numpy as np
 from keras import layers
 keras.utils.set_random_seed(0)
 rng = np.random.default_rng(0)
-
-class Clock(keras.callbacks.Callback):
-    times = []
-    def on_epoch_begin(self, epoch, logs=None):
-        self.begun = time.perf_counter()
-    def on_epoch_end(self, epoch, logs=None):
-        self.times.append(time.perf_counter() - self.begun)
 """
 TAIL = """
 model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
-model.fit(x, y, batch_size=64, epochs=6, callbacks=[Clock()] if os.environ.get("PLAIN") else [])
-print(json.dumps([t / -(-len(x) // 64) for t in Clock.times[1:]]))
+model.fit(x, y, batch_size=64, epochs=6, verbose=0)
 """
+# Steps of an epoch of each.
+STEPS = 100
 WORKLOADS = {
     "small CNN, about 20 ms a step": """
-x = rng.normal(size=(3200, 32, 32, 3)).astype("float32"); y = rng.integers(0, 10, 3200)
+x = rng.normal(size=(6400, 32, 32, 3)).astype("float32"); y = rng.integers(0, 10, 6400)
 model = keras.Sequential([keras.Input((32, 32, 3)), layers.Conv2D(32, 3, activation="relu"), layers.MaxPooling2D(),
     layers.Conv2D(64, 3, activation="relu"), layers.MaxPooling2D(), layers.Flatten(), layers.Dense(128, activation="relu"),
     layers.Dense(10, activation="softmax")])
 """,
     "tiny MLP, about 1 ms a step": """
-x = rng.normal(size=(38400, 16)).astype("float32"); y = rng.integers(0, 4, 38400)
+x = rng.normal(size=(6400, 16)).astype("float32"); y = rng.integers(0, 4, 6400)
 model = keras.Sequential([keras.Input((16,)), layers.Dense(32, activation="relu"), layers.Dense(4, activation="softmax")])
 """,
 }
 
 
-def plain(script: Path) -> float:
-    """Median step time of the epochs of a plain run, in seconds."""
-    done = subprocess.run(
-        [sys.executable, str(script)], env={**os.environ, "PLAIN": "1"}, capture_output=True, text=True, check=True
-    )
-    return statistics.median(json.loads(done.stdout.strip().splitlines()[-1]))
+class Trial:
+    """A speed trial whose chunks run when told to."""
+
+    def __init__(self, worker: Worker, chunk_s: float) -> None:
+        self._worker = worker
+        self._until("captured")
+        worker.send(
+            {
+                "op": "speed",
+                "configuration": to_json(Configuration(batch_size=64)),
+                "chunk_s": chunk_s,
+                "limit_s": 1e9,
+                "on_command": True,
+            }
+        )
+        self._until("waiting")
+
+    def step_s(self) -> float:
+        """Runs one chunk; time of a step."""
+        self._worker.send({"op": "go"})
+        chunk = self._until("chunk")
+        self._until("waiting")
+        return float(chunk["duration_s"]) / int(chunk["steps"])
+
+    def _until(self, kind: str) -> dict:
+        while (event := self._worker.receive(120.0)) is not None:
+            if event["event"] == kind:
+                return event
+        raise SystemExit("the worker said nothing for two minutes")
 
 
-def trial(script: Path, folder: Path) -> float:
-    """Step time that a trial measures, in seconds."""
+def compare(script: Path, folder: Path, pairs: int) -> str:
+    """The line of one workload."""
     launcher = LocalLauncher(folder, dict(os.environ))
-    bench = Bench(launcher, WorkerSpec(script=str(script), target=str(script), log_path=""), str(folder))
+    plain = Training(plain_script(str(script)))
     try:
-        measured = bench.speed(Configuration(batch_size=64), chunk_s=0.15, limit_s=4.0, stop=lambda chunks: False)
+        steps = STEPS
+        once = plain.epoch_s() and plain.epoch_s()
+        worker = launcher.start(WorkerSpec(script=str(script), target=str(script), log_path=str(folder / "worker.log")))
+        trial = Trial(worker, chunk_s=once)
+        ours, theirs = [], []
+        for number in range(pairs):
+            turns = [lambda: ours.append(plain.epoch_s() / steps), lambda: theirs.append(trial.step_s())]
+            for turn in turns if number % 2 == 0 else turns[::-1]:
+                turn()
     finally:
-        bench.close()
+        plain.close()
         launcher.close()
-    found = speed(measured.chunks)
-    if found is None:
-        raise SystemExit(f"the trial gave no chunks: {measured.reason}")
-    return found.step_time_s.value
+    ratio = of_logs([b / a for a, b in zip(ours, theirs, strict=True)], serial=True)
+    times = f"plain {1e3 * sum(ours) / pairs:.3f} ms, trial {1e3 * sum(theirs) / pairs:.3f} ms"
+    return f"trial / plain {ratio.value:.3f} ({ratio.low:.3f} to {ratio.high:.3f}); {times}"
 
 
 def main() -> None:
     """Measures and prints."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("--rounds", type=int, default=5)
-    rounds = parser.parse_args().rounds
+    parser.add_argument("--pairs", type=int, default=40)
+    pairs = parser.parse_args().pairs
     with tempfile.TemporaryDirectory() as folder:
         for name, text in WORKLOADS.items():
             script = Path(folder, "train.py")
             script.write_text(HEAD + text + TAIL)
-            pairs = [(plain(script), trial(script, Path(folder))) for _ in range(rounds)]
-            ratios = [theirs / ours for ours, theirs in pairs]
-            ours_ms, theirs_ms = (1e3 * statistics.median(side) for side in zip(*pairs, strict=True))
-            shown = f"plain {ours_ms:.3f} ms, trial {theirs_ms:.3f} ms"
-            print(
-                f"{name}: trial / plain {statistics.median(ratios):.3f} ({min(ratios):.3f} to {max(ratios):.3f}); {shown}"
-            )
+            print(f"{name}: {compare(script, Path(folder), pairs)}", flush=True)
 
 
 if __name__ == "__main__":
