@@ -16,6 +16,8 @@ def sequences(count):
     place = rng.integers(0, length - 1, count)
     rows = np.arange(count)
     tokens[rows, place] = kind  # a marker, and its partner at the next place
+    lost = rng.random(count) < 0.15
+    tokens[lost, place[lost]] = 199  # some markers are lost, and the partner alone must tell
     tokens[rows, place + 1] = 4 + 10 * kind + rng.integers(0, 10, count)
     return tokens.astype("int32"), kind
 

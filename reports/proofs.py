@@ -159,6 +159,8 @@ def _accuracy(recommendation: Recommendation) -> Proof | None:
     evidence = recommendation.accuracy
     label = "accurate" if recommendation.verdict == "recommended" else "accuracy"
     if evidence.candidate is None or evidence.baseline is None:
+        if recommendation.verdict == "keep_baseline" and evidence.baseline is not None:
+            return Proof(label=label, state="told", text=_own_accuracy(evidence))
         if evidence.reason is None:
             return None
         return Proof(label=label, state="open", text=f"not settled: {evidence.reason}")
@@ -184,6 +186,15 @@ def _accuracy(recommendation: Recommendation) -> Proof | None:
         text = f"{evidence.verdict}: {text}" + (f"; {evidence.reason}" if evidence.reason else "")
     state: State = {"matches": "good", "worse": "bad", "inconclusive": "open"}[evidence.verdict]  # type: ignore[assignment]
     return Proof(label=label, state=state, text=text, facts=_accuracy_facts(evidence, digits))
+
+
+def _own_accuracy(evidence: AccuracyEvidence) -> str:
+    """What the baseline reached where it is kept."""
+    digits = write.decimals_for(evidence.baseline_spread)
+    text = f"{evidence.metric or 'quality'} {write.quality(evidence.baseline, digits=digits)}"
+    if evidence.baseline_spread is not None:
+        text += f", spread {write.quality(evidence.baseline_spread, digits=digits)}"
+    return f"{text}: as written, for the baseline is kept"
 
 
 def _accuracy_facts(evidence: AccuracyEvidence, digits: int | None) -> tuple[Fact, ...]:

@@ -49,6 +49,14 @@ def test_an_interval_that_reaches_one_is_no_proof_of_speed() -> None:
     assert told(record)["faster"].state == "open"
 
 
+def test_a_kept_baseline_has_its_own_accuracy() -> None:
+    kept = AccuracyEvidence(metric="val_accuracy", baseline=0.9493, baseline_spread=0.0049, reason="nothing to compare")
+    proof = told(replace(keep_baseline(), accuracy=kept))["accuracy"]
+    assert proof.text == "val_accuracy 0.949, spread 0.005: as written, for the baseline is kept"
+    unknown = told(replace(keep_baseline(), accuracy=replace(kept, baseline=None)))["accuracy"]
+    assert (unknown.state, unknown.text) == ("open", "not settled: nothing to compare")
+
+
 def test_separate_trials_are_not_called_a_duel() -> None:
     record = by_precision()
     record = replace(record, speed=replace(record.speed, source="trials"))
