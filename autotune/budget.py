@@ -11,18 +11,23 @@ _CLOSING_SHARE = 0.2
 _CLOSING_MOST_S = 30.0
 # Writing the reports, charts included.
 REPORT_S = 7.0
+# Where the user names no budget.
+DEFAULT_S = 600.0
+# A search without a named budget is not given up earlier than this, however short the training that it is for.
+_LEAST_S = 60.0
 
 
 class Budget:
     """Counts time down and learns what each kind of trial costs.
 
     Args:
-        total_s: The budget.
+        total_s: The budget; None where the user named none.
         clock: Monotonic clock.
     """
 
-    def __init__(self, total_s: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self.total_s = total_s
+    def __init__(self, total_s: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.total_s = DEFAULT_S if total_s is None else total_s
+        self._named = total_s is not None
         self._clock = clock
         self._start = clock()
         self._costs: dict[str, list[float]] = defaultdict(list)
@@ -46,6 +51,14 @@ class Budget:
     def search_left_s(self) -> float:
         """Time left for searching and proving."""
         return self.left_s - self.closing_s
+
+    def exceeds(self, planned_s: float | None) -> bool:
+        """Whether tuning has taken as long as the training that it is for, where the user named no budget.
+
+        Args:
+            planned_s: Length of the planned training; None when unknown.
+        """
+        return not self._named and planned_s is not None and self.elapsed_s >= max(_LEAST_S, planned_s)
 
     def spent(self, kind: str, cost_s: float) -> None:
         """Notes what a trial of a kind took."""

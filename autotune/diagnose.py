@@ -20,13 +20,18 @@ from autotune.progress import Listener, StageStarted, TrialEnded, TrialStarted, 
 from autotune.quality_plan import quality_plan
 from autotune.records import POLICIES, Configuration, Measurement, Outcome, WorkloadInfo
 from autotune.records.codec import dumps, from_json
-from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis
+from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis, Rescue
+from autotune.reports.snippet import python_snippet
+from autotune.rescue import Rescue as Attempt
+from autotune.rescue import in_order, rescue_of, wants_rescue
 from autotune.search import baseline_failure
 from autotune.settings import Settings
 from autotune.sitting import LauncherFactory, Sitting, sitting
 
 # A longest run of this long, and seeds while the budget lasts: diagnose answers within a minute or so.
 _PART_OF_BUDGET = 0.9
+# Kept for judging and writing at the end.
+_CLOSING_S = 3.0
 
 
 def diagnose(
@@ -86,6 +91,8 @@ class _Run:
                 if seed > 0 and not self._known(baseline, seed):
                     self._train(baseline, seed, plan)
                 self._train(candidate, seed, plan)
+        for policy in policies:
+            self._rescue(baseline.but(policy=policy), baseline, captured, plan)
         judged = cases(baseline, workload, self._options, self._measurements)
         return self._diagnosis(judged, captured, numbers, plan, command)
 
@@ -96,7 +103,9 @@ class _Run:
         return capture(self._bench, str(settings.target), self._digest, settings.fit, left_s)
 
     def _plan(self, workload: WorkloadInfo, baseline: Configuration, validation_batches: int | None) -> QualityPlan:
-        timed = self._bench.speed(baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks: False, input_free=True)
+        timed = self._bench.speed(
+            baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks, reference: False, input_free=True
+        )
         if timed.outcome is not Outcome.OK:
             raise baseline_failure(timed, workload.target)
         self._measurements.append(timed)
@@ -117,6 +126,35 @@ class _Run:
         self._folder.append(kept)
         self._listener(TrialEnded(measurement=kept))
         return kept
+
+    def _rescue(self, failing: Configuration, baseline: Configuration, captured: Captured, plan: QualityPlan) -> None:
+        """Looks for the fewest layers to keep in float32, and trains with them over seeds like a policy of its own."""
+        workload = captured.workload
+        case = self._case(failing, baseline, workload)
+        if case is None or not wants_rescue(case, baseline):
+            return
+        detail = f"looking for the layers that must stay in float32 under {failing.policy}"
+        self._listener(StageStarted(stage="prove", detail=detail))
+        while self._budget.expected_s("quality", 5.0) <= self._budget.left_s - _CLOSING_S:
+            found = self._rescued(case, baseline, captured)
+            attempt = found.attempt
+            if attempt is not None and not self._known(failing.but(float32_layers=in_order(attempt, workload)), 0):
+                self._train(failing.but(float32_layers=in_order(attempt, workload)), 0, plan)
+                continue
+            if found.layers is None:
+                return
+            candidate = failing.but(float32_layers=found.layers)
+            seed = next((s for s in range(self._options.maximum_seeds) if not self._known(candidate, s)), None)
+            if seed is None or not self._wants_more(candidate, baseline, workload):
+                return
+            if not self._known(baseline, seed):
+                self._train(baseline, seed, plan)
+            self._train(candidate, seed, plan)
+
+    def _rescued(self, case: Case, baseline: Configuration, captured: Captured) -> Attempt:
+        judged = cases(baseline, captured.workload, self._options, self._measurements)
+        noticed = [finding for trial in case.trials for finding in trial.findings]
+        return rescue_of(case, judged, captured.workload, [*noticed, *captured.findings])
 
     def _wants_more(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> bool:
         case = self._case(candidate, baseline, workload)
@@ -147,12 +185,15 @@ class _Run:
         command: str,
     ) -> Diagnosis:
         workload = captured.workload
-        by_policy = {case.configuration.policy: case for case in judged}
+        by_policy = {c.configuration.policy: c for c in judged if not c.configuration.float32_layers}
         half = by_policy.get("mixed_float16")
         computed = {layer.path: layer.compute_dtype for layer in _layers(half)} if half is not None else {}
         return Diagnosis(
             target=workload.target,
-            policies={policy: _policy(case, workload) for policy, case in by_policy.items()},
+            policies={
+                policy: replace(_policy(case, workload), rescue=self._outcome_of_rescue(case, judged, captured))
+                for policy, case in by_policy.items()
+            },
             layers=tuple(
                 LayerNumerics(
                     path=layer.path,
@@ -170,6 +211,33 @@ class _Run:
             command=command,
         )
 
+    def _outcome_of_rescue(self, case: Case, judged: list[Case], captured: Captured) -> Rescue | None:
+        baseline, workload = judged[0].configuration, captured.workload
+        attempts = [
+            c
+            for c in judged
+            if c.configuration.float32_layers and c.configuration.but(float32_layers=()) == case.configuration
+        ]
+        if not attempts:
+            return None
+        found = self._rescued(case, baseline, captured)
+        if found.layers is None:
+            tried = f"{len(attempts)} sets of layers, all of them together among these"
+            evidence = (
+                f"no layer in float32 helps ({tried})" if found.attempt is None else "none found in the time given"
+            )
+            return Rescue(attempts=len(attempts), evidence=evidence)
+        best = next(c for c in attempts if set(c.configuration.float32_layers) == set(found.layers))
+        return Rescue(
+            layers=best.configuration.float32_layers,
+            minimal=found.minimal,
+            attempts=len(attempts),
+            accuracy=best.accuracy,
+            steps=stability(best.trials).steps,
+            evidence=_policy(best, workload).evidence,
+            snippet=python_snippet(best.configuration, baseline, workload),
+        )
+
 
 def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
     found = stability(case.trials)
@@ -184,7 +252,8 @@ def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
         evidence = f"trained {found.steps} steps, nothing non-finite"
     else:
         figures = f"{_figure(accuracy.candidate)} against {_figure(accuracy.baseline)}"
-        evidence = f"{workload.metric} {figures} over {accuracy.seeds} paired seeds: {accuracy.verdict}"
+        seeds = "1 paired seed" if accuracy.seeds == 1 else f"{accuracy.seeds} paired seeds"
+        evidence = f"{workload.metric} {figures} over {seeds}: {accuracy.verdict}"
     return PolicyDiagnosis(
         outcome=outcome,
         accuracy=accuracy,

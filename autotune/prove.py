@@ -53,13 +53,14 @@ def next_run(space: SearchSpace, board: Board, done: Done, options: JudgeOptions
     timed = [s for s in board.standings if _worth_proving(s, baseline, options)]
     if not timed:
         return None
-    if (baseline.key, 0) not in done:
-        return QualityRun(configuration=baseline, seed=0, why="screen")
     same = sorted(
         (s for s in timed if s.configuration.batch_size == baseline.batch_size),
         key=lambda s: -(s.relative_speed or 0.0),
     )
-    if same and same[0].proof == "open":
+    open_here = bool(same) and same[0].proof == "open"
+    if (baseline.key, 0) not in done:
+        return QualityRun(configuration=baseline, seed=0, why="prove" if open_here else "screen")
+    if open_here:
         return next_pair(baseline, same[0].configuration, done, options)
     screen = _next_screen(space, board, done, options)
     if screen is not None:

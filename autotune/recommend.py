@@ -117,7 +117,8 @@ def _speed(base: Case | None, winner: Case | None) -> SpeedEvidence:
     sides = winner.duel_sides if winner is not None else None
     base_trial = sides[0] if sides is not None else None if base is None else base.speed_trial
     own_trial = sides[1] if sides is not None else None if winner is None else winner.speed_trial
-    ours = None if base_trial is None else speed(base_trial.chunks)
+    beside = own_trial.reference_chunks if own_trial is not None else ()
+    ours = speed(beside) if beside else None if base_trial is None else speed(base_trial.chunks)
     theirs = None if own_trial is None else speed(own_trial.chunks)
     baseline_samples_per_s = None if ours is None else ours.samples_per_s.value
     baseline_step_time_s = None if ours is None else ours.step_time_s.value

@@ -8,7 +8,7 @@ import numpy as np
 
 from autotune.judge.accuracy import quality
 from autotune.judge.board import Case
-from autotune.judge.speed import relative_speed, speed
+from autotune.judge.speed import Speed, relative, speed
 from autotune.judge.stability import fault, outcome
 from autotune.recommend_words import lost
 from autotune.records import CandidateRow, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
@@ -18,11 +18,11 @@ from autotune.records.configuration import REFERENCE_POLICIES
 def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, ...]:
     """Each policy at the written batch and settings."""
     rows = []
-    planned = record.workload.planned_samples
+    planned, base = record.workload.planned_samples, _baseline_speed(judged, record)
     for case in judged:
         if case.configuration.but(policy=record.baseline.policy) != record.baseline:
             continue
-        found = speed(case.speed_trial.chunks) if case.speed_trial is not None else None
+        rate = _rate(case, base)
         values = finals(case, record)
         if not values:  # accuracy belongs to the policy: runs of it with other knobs at this batch tell it as well
             values = [v for other in judged if same_arithmetic(other, case) for v in finals(other, record)]
@@ -33,9 +33,9 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
             PolicyRow(
                 policy=case.configuration.policy,
                 outcome=case.outcome,
-                step_time_s=None if found is None else found.step_time_s.value,
+                step_time_s=None if rate is None or base is None else base.samples / rate,
                 relative_speed=None if case.relative is None else case.relative.value,
-                run_s=None if found is None or planned is None else planned / found.samples_per_s.value,
+                run_s=None if rate is None or planned is None else planned / rate,
                 accuracy=float(np.mean(values)) if values else None,
                 accuracy_verdict=None if evidence is None else evidence.verdict,
                 note=case.fault
@@ -43,6 +43,16 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
             )
         )
     return tuple(rows)
+
+
+def _baseline_speed(judged: Sequence[Case], record: RunRecord) -> Speed | None:
+    base = next((c.speed_trial for c in judged if c.configuration == record.baseline), None)
+    return None if base is None else speed(base.chunks)
+
+
+def _rate(case: Case, base: Speed | None) -> float | None:
+    """Samples a second at the pace that the machine had in the baseline's own trial, so that the rows compare."""
+    return None if base is None or case.relative is None else base.samples_per_s.value * case.relative.value
 
 
 def same_arithmetic(other: Case, case: Case) -> bool:
@@ -60,13 +70,14 @@ def same_arithmetic(other: Case, case: Case) -> bool:
 def candidate_rows(judged: Sequence[Case], record: RunRecord) -> tuple[CandidateRow, ...]:
     """Each configuration with all that is known of it."""
     rows = []
+    base = _baseline_speed(judged, record)
     for case in judged:
-        found = speed(case.speed_trial.chunks) if case.speed_trial is not None else None
+        rate = _rate(case, base)
         values = finals(case, record)
         rows.append(
             CandidateRow(
                 configuration=case.configuration,
-                samples_per_s=None if found is None else found.samples_per_s.value,
+                samples_per_s=rate,
                 relative_speed=None if case.relative is None else case.relative.value,
                 quality=float(np.mean(values)) if values else None,
                 accuracy_verdict=None if case.accuracy is None else case.accuracy.verdict,
@@ -114,9 +125,7 @@ def finals(case: Case, record: RunRecord) -> list[float]:
 
 def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRecord) -> TrialRow:
     found = speed(measurement.chunks)
-    relative = (
-        relative_speed(base.chunks, measurement.chunks) if base is not None and measurement.purpose == "speed" else None
-    )
+    ratio = relative(base, measurement) if base is not None and measurement.purpose == "speed" else None
     return TrialRow(
         number=measurement.number,
         purpose=measurement.purpose,
@@ -127,7 +136,7 @@ def _trial_row(measurement: Measurement, base: Measurement | None, record: RunRe
         step_time_low_s=None if found is None else found.step_time_s.low,
         step_time_high_s=None if found is None else found.step_time_s.high,
         samples_per_s=None if found is None else found.samples_per_s.value,
-        relative_speed=None if relative is None else relative.value,
+        relative_speed=None if ratio is None else ratio.value,
         metric=quality(measurement, record.workload.metric or "loss"),
         peak_memory_bytes=measurement.peak_memory_bytes,
         steps=measurement.steps,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, NoisyMachineError, WorkloadError
 from autotune.judge.board import board as make_board
-from autotune.judge.speed import enough, hopeless, mean_step_time_s, paired_ratio, speed
-from autotune.measure.bench import Bench, QualityPlan
+from autotune.judge.board import cases
+from autotune.judge.speed import beside, enough, hopeless, mean_step_time_s, paired_ratio, settled, speed
+from autotune.measure.bench import Measurer, QualityPlan, Stop
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
 from autotune.prove import WORTH, QualityRun, next_run, ranked
 from autotune.quality_plan import quality_plan
@@ -18,12 +19,14 @@ from autotune.records import (
     Chunk,
     Configuration,
     CurvePoint,
+    Finding,
     JudgeOptions,
     Measurement,
     Outcome,
     Plan,
     WorkloadInfo,
 )
+from autotune.rescue import in_order, rescue_of, wants_rescue
 from autotune.store import RunFolder, Study
 from autotune.strategies.protocol import Strategy
 
@@ -32,13 +35,26 @@ _LEAST_CHUNKS = 4
 _LEAST_TIME_S = 3.0
 # Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
 _TOO_NOISY = 0.6
-# All else is compared with the baseline: its trial goes on this many times longer until it is known well enough.
-_BASELINE_PATIENCE = 5.0
+# Where all else is compared with its trial, that goes on this many times longer until it is known well enough.
+_BASELINE_PATIENCE, _BASELINE_PATIENCE_BESIDE = 5.0, 2.5
 _GOOD_ENOUGH = 0.04
 _FEWEST_PAIRS, _MOST_PAIRS = 12, 40
 _DUEL_HALF_WIDTH = 0.015
-_LONGEST_DUEL_S = 20.0
+_SHORTEST_DUEL_S, _LONGEST_DUEL_S = 10.0, 20.0
+# Of the time that the search took, where that is between the two.
+_DUEL_SHARE = 0.15
+# Between epochs Keras spends tens of milliseconds on fetching data anew. Where epochs are this short that counts, and whole
+# ones are compared; of longer ones it is a few percent, the same on both sides.
+_SHORT_EPOCH_S = 1.0
 _MOST_DUELS = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Attempt:
+    """A configuration with layers in float32, to be trained as one of several sets, or timed because it is the answer."""
+
+    configuration: Configuration
+    alone: bool
 
 
 class Search:
@@ -57,12 +73,15 @@ class Search:
         recalled: Measurements of an earlier, interrupted run of the same thing.
         epochs: Planned length where the user gave one.
         validation_batches: Batches of one validation pass.
+        findings: What the lint noticed: it names layers to keep in float32 where a policy fails.
+        alternate: Whether trials are timed with the baseline beside them: machines that others work on change their pace.
+            Two workers at once, so not where they would share the memory of a GPU.
     """
 
     def __init__(
         self,
         *,
-        bench: Bench,
+        bench: Measurer,
         plan: Plan,
         strategy: Strategy,
         workload: WorkloadInfo,
@@ -74,6 +93,8 @@ class Search:
         recalled: Sequence[Measurement] = (),
         epochs: int | None = None,
         validation_batches: int | None = None,
+        findings: Sequence[Finding] = (),
+        alternate: bool = True,
     ) -> None:
         self._bench = bench
         self._plan = plan
@@ -87,6 +108,8 @@ class Search:
         self._recalled = list(recalled)
         self._epochs = epochs
         self._validation_batches = validation_batches
+        self._findings = tuple(findings)
+        self._alternate = alternate
         self._quality_plan: QualityPlan | None = None
         self._best = ""
         self._board: tuple[int, Board] | None = None
@@ -119,16 +142,28 @@ class Search:
         while True:
             self._tell_clock()
             board = self.board()
+            if self._exceeds_the_training():
+                self.open_questions.append(
+                    "an answer was proven and tuning had taken as long as the planned training: other configurations"
+                    " were left untried; --budget 10m tries them"
+                )
+                break
             proposal = self._strategy.propose(self._plan, board)
-            if proposal is not None:
+            run = next_run(self._plan.space, board, self._done(), self._options)
+            if proposal is not None and not (run is not None and self._comes_first(run, proposal)):
                 if not self._budget.affords("speed", 4.0):
                     self._leave_open(f"{proposal.describe(self.baseline)} was not timed", "speed", 4.0)
                     break
                 self._time(proposal)
                 continue
-            run = next_run(self._plan.space, board, self._done(), self._options)
             if run is None:
-                break
+                rescued = self._next_rescue()
+                if rescued is None:
+                    break
+                if rescued.alone:
+                    self._time(rescued.configuration)
+                    continue
+                run = QualityRun(configuration=rescued.configuration, seed=0, why="rescue")
             if not proving:
                 self._listener(StageStarted(stage="prove", detail="accuracy against float32 over paired seeds"))
                 proving = True
@@ -141,6 +176,39 @@ class Search:
                 break
             self._train(run)
             self._tell_best()
+
+    def _next_rescue(self) -> _Attempt | None:
+        """What to train or time next so that a 16-bit policy that fails, and would be fast, may work after all."""
+        space, judged = self._plan.space, cases(self.baseline, self._workload, self._options, self.measurements)
+        for policy in space.policies:
+            failing = next((c for c in judged if c.configuration == self.baseline.but(policy=policy)), None)
+            if failing is None or policy in self._plan.hopeless_policies or not wants_rescue(failing, self.baseline):
+                continue
+            if failing.relative is not None and failing.relative.value < self._options.minimum_gain:
+                continue
+            noticed = [finding for trial in failing.trials for finding in trial.findings]
+            found = rescue_of(failing, judged, self._workload, [*noticed, *self._findings])
+            if found.attempt is not None:
+                attempt = failing.configuration.but(float32_layers=in_order(found.attempt, self._workload))
+                if (attempt.key, 0) not in self._done():
+                    return _Attempt(configuration=attempt, alone=False)
+            elif found.layers is not None:
+                helped = failing.configuration.but(float32_layers=found.layers)
+                if not any(m.purpose == "speed" and m.configuration == helped for m in self.measurements):
+                    return _Attempt(configuration=helped, alone=True)
+        return None
+
+    def _comes_first(self, run: QualityRun, proposal: Configuration) -> bool:
+        """Whether a proof at the written batch goes before the timing of other batches: it gives an answer that stands."""
+        here = self.baseline.batch_size
+        timed = all(self.board().of(self.baseline.but(policy=p)) is not None for p in self._plan.space.policies)
+        return run.why == "prove" and run.configuration.batch_size == here != proposal.batch_size and timed
+
+    def _exceeds_the_training(self) -> bool:
+        samples = self._workload.planned_samples
+        found = speed(self.measurements[0].chunks)
+        planned_s = None if samples is None or found is None else samples / found.samples_per_s.value
+        return self._budget.exceeds(planned_s) and self.leader() is not None
 
     def leader(self) -> Configuration | None:
         """The best configuration that is proven, None without."""
@@ -167,12 +235,22 @@ class Search:
             self.measurements += [replace(old, number=len(self.measurements) + n) for n, old in enumerate(earlier)]
             return
         self._listener(TrialStarted(purpose="duel", configuration=leader))
-        deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, _LONGEST_DUEL_S))
+        patience_s = min(_LONGEST_DUEL_S, max(_SHORTEST_DUEL_S, _DUEL_SHARE * self._budget.elapsed_s))
+        deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, patience_s))
 
         def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:
             return self._duel_settled(ours, theirs) or self._budget.elapsed_s > deadline
 
-        for measurement in self._bench.duel(self.baseline, leader, chunk_s=_CHUNK_S, duel_id=duel_id, enough=settled):
+        steps = self._workload.steps_per_epoch
+        epoch_s = None if steps is None else steps * mean_step_time_s(self.measurements[0].chunks)
+        for measurement in self._bench.duel(
+            self.baseline,
+            leader,
+            chunk_s=_CHUNK_S,
+            duel_id=duel_id,
+            enough=settled,
+            whole_epochs=epoch_s is not None and epoch_s <= _SHORT_EPOCH_S,
+        ):
             self._keep(measurement)
 
     def _worth_a_duel(self, leader: Configuration, fought: set[Configuration]) -> bool:
@@ -210,13 +288,16 @@ class Search:
         number = self._study.ask(configuration, self._plan.space)
         started = self._budget.elapsed_s
         baseline = None if first else self.measurements[0]
-        limit_s = min(max(self._budget.total_s / 100.0, 1.2), 3.0)
+        limit_s = min(max(self._budget.total_s / 100.0, 1.2), 2.0 if self._alternate else 3.0)
         hopeless_policy = configuration.policy in self._plan.hopeless_policies
+        patience = _BASELINE_PATIENCE_BESIDE if self._alternate else _BASELINE_PATIENCE
+        reference = self.baseline if self._alternate and not first else None
         measurement = self._bench.speed(
             configuration,
             chunk_s=_CHUNK_S,
-            limit_s=_BASELINE_PATIENCE * limit_s if first else min(limit_s, 1.0) if hopeless_policy else limit_s,
+            limit_s=patience * limit_s if first else min(limit_s, 1.0) if hopeless_policy else limit_s,
             stop=self._racing(baseline, limit_s),
+            beside=reference,
             input_free=first,
             capture_limit_s=max(5.0, self._budget.left_s),
         )
@@ -228,7 +309,12 @@ class Search:
             number,
             relative,
             kept.outcome,
-            {"seed": 0, "key": configuration.key, "reason": kept.reason or ""},
+            {
+                "seed": 0,
+                "key": configuration.key,
+                "reason": kept.reason or "",
+                "float32_layers": list(configuration.float32_layers),
+            },
             infeasible=kept.outcome is not Outcome.OK,
         )
         return kept
@@ -278,16 +364,18 @@ class Search:
             per_epoch = int(plan.part_samples / (self._workload.batch_size or 1))
         return 2.5 + 1.3 * plan.epochs * per_epoch * mean_step_time_s(self.measurements[0].chunks)
 
-    def _racing(self, baseline: Measurement | None, limit_s: float) -> Callable[[list[Chunk]], bool]:
+    def _racing(self, baseline: Measurement | None, limit_s: float) -> Stop:
         """When a speed trial may end: its interval is narrow, or it is hopeless; the baseline's has more patience."""
 
-        def stop(chunks: list[Chunk]) -> bool:
+        def stop(chunks: list[Chunk], reference: list[Chunk]) -> bool:
             timed = [c for c in chunks if not c.warmup]
             if timed:
                 last = timed[-1]
                 self._listener(TrialProgress(step_time_s=last.duration_s / last.steps))
             if len(timed) < _LEAST_CHUNKS:
                 return False
+            if reference:
+                return settled(beside(reference, timed))
             if enough(timed):
                 return True
             if baseline is not None:

@@ -34,7 +34,7 @@ class Settings(BaseModel):
     Attributes:
         target: Training script, or module with ``build_model()`` and ``load_data()``.
         arguments: What the script gets as its own arguments.
-        budget_s: Wall-clock budget.
+        budget_s: Wall-clock budget; None: ten minutes at most, and once an answer is proven no longer than the planned training.
         out: Run folder; None for ``autotune-runs/<script>-<time>``.
         policies: Policies to measure whatever the ceilings say; None for the plan's choice.
         batch_sizes: Batches to try; None for the plan's ladder.
@@ -59,7 +59,7 @@ class Settings(BaseModel):
 
     target: Path
     arguments: tuple[str, ...] = ()
-    budget_s: float = Field(600.0, ge=1.0, allow_inf_nan=False)
+    budget_s: float | None = Field(None, ge=1.0, allow_inf_nan=False)
     out: Path | None = None
     policies: tuple[str, ...] | None = None
     batch_sizes: tuple[int, ...] | None = None

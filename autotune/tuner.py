@@ -80,6 +80,8 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         recalled=recalled,
         epochs=settings.epochs,
         validation_batches=captured.validation_batches,
+        findings=captured.findings,
+        alternate=place.profile.device == "cpu",
     )
     interrupted = False
     extra: list[Finding] = []
@@ -98,7 +100,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     record = RunRecord(
         command=command,
         started_at=started_at,
-        budget_s=settings.budget_s,
+        budget_s=budget.total_s,
         tuning_s=budget.elapsed_s,
         interrupted=interrupted,
         open_questions=tuple(search.open_questions),

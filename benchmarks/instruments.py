@@ -61,6 +61,7 @@ class Trial:
                 "chunk_s": chunk_s,
                 "limit_s": 1e9,
                 "on_command": True,
+                "whole_epochs": True,
             }
         )
         self._until("waiting")

@@ -23,6 +23,7 @@ def main() -> None:
     parser.add_argument("script", type=Path)
     parser.add_argument("run", type=Path)
     parser.add_argument("--epochs", type=int, default=40)
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every epoch")
     options = parser.parse_args()
     answer = read_recommendation(options.run)
     path = options.run / "recommendation.json" if options.run.is_dir() else options.run
@@ -39,6 +40,8 @@ def main() -> None:
             first, second = sides if number % 2 == 0 else sides[::-1]
             times = {first: first.epoch_s(), second: second.epoch_s()}
             ratios.append(times[sides[0]] / times[sides[1]])
+            if options.verbose:
+                print(f"epoch {number}: plain {times[sides[0]]:.3f} s, tuned {times[sides[1]]:.3f} s", flush=True)
     finally:
         for side in sides:
             side.close()

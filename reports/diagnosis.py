@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.records.diagnosis import Diagnosis, Distribution
-from autotune.reports.format import percent, significant
+from autotune.reports.format import counted, percent, significant
 
 _NOTABLE = 1e-4
 _MOST_ROWS = 12
@@ -32,6 +32,7 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         )
         table.add_row(Text(name), Text(f"{policy.outcome}{accuracy}"), layers, Text(policy.evidence))
     console.print(table)
+    _rescues(diagnosis, console)
     _layers(diagnosis, console)
     _gradients(diagnosis, console)
     if diagnosis.findings:
@@ -40,6 +41,22 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
             place = f" ({finding.line})" if finding.line else ""
             advice = f"; {finding.advice}" if finding.advice else ""
             console.print(Text(f"  {finding.severity}: {finding.message}{place}{advice}"))
+
+
+def _rescues(diagnosis: Diagnosis, console: Console) -> None:
+    tried = [(name, policy.rescue) for name, policy in diagnosis.policies.items() if policy.rescue is not None]
+    if tried:
+        console.print("\nlayers in float32", style="bold")
+    for name, rescue in tried:
+        if not rescue.layers:
+            console.print(Text(f"  {name}: {rescue.evidence}"))
+            continue
+        sets = counted(rescue.attempts, "set")
+        fewest = "none of them can be left out" if rescue.minimal else "fewer might do"
+        layers = ", ".join(rescue.layers)
+        console.print(Text(f"  {name} trains with float32 in {layers} ({fewest}; {sets} tried): {rescue.evidence}"))
+        for line in rescue.snippet.splitlines():
+            console.print(Text(f"      {line}"))
 
 
 def _layers(diagnosis: Diagnosis, console: Console) -> None:

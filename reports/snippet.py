@@ -21,7 +21,7 @@ def python_snippet(configuration: Configuration, baseline: Configuration, worklo
     if configuration.policy != baseline.policy:
         lines.append(f"keras.config.set_dtype_policy({json.dumps(configuration.policy)})  # before the model is made")
     for path in configuration.float32_layers:
-        lines.append(f'# layer {path!r}: add dtype="float32"')
+        lines += _float32(path, configuration.policy, workload)
     lines += _learning_rate(configuration, baseline, workload)
     compile_arguments = _loss_scale(configuration.loss_scale, baseline.loss_scale, lines)
     if configuration.jit_compile != baseline.jit_compile:
@@ -44,6 +44,21 @@ def one_line(configuration: Configuration, baseline: Configuration) -> str:
     if configuration.loss_scale not in (None, LossScale(), baseline.loss_scale):
         return ""
     return f"keras.config.set_dtype_policy({json.dumps(configuration.policy)})"
+
+
+def _float32(path: str, policy: str, workload: WorkloadInfo) -> list[str]:
+    """How one layer is kept in float32 where it is made."""
+    kinds = {layer.path: layer.type if layer.type.isidentifier() else "layer" for layer in workload.layers}
+    name = path.rsplit("/", 1)[-1]
+    if path in kinds and not any(other.startswith(f"{path}/") for other in kinds):
+        return [f'{kinds[path]}(..., name={json.dumps(name)}, dtype="float32")']
+    if path == workload.model and path not in kinds:
+        return ['model.dtype_policy = "float32"  # what its own call computes; its layers keep theirs']
+    # Layers inside it take the policy that holds while they are made.
+    return [
+        f'keras.config.set_dtype_policy("float32")  # before {kinds.get(path, "layer")} {name!r} is made',
+        f"keras.config.set_dtype_policy({json.dumps(policy)})  # after it",
+    ]
 
 
 def _learning_rate(configuration: Configuration, baseline: Configuration, workload: WorkloadInfo) -> list[str]:

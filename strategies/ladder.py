@@ -74,6 +74,13 @@ def _best_policy(plan: Plan, board: Board) -> tuple[Configuration, Configuration
                 break
             if standing.outcome not in _OF_NUMBERS:
                 break
+    for standing in board.standings:  # policies that work once some layers stay in float32
+        point = standing.configuration
+        rescued = board.baseline.but(policy=point.policy, float32_layers=point.float32_layers)
+        if not point.float32_layers or point != rescued or not standing.alive or _disproved(point, board):
+            continue
+        if _speed(standing, False) > speed:
+            best, speed = point, _speed(standing, False)
     return best, cure if hoped > speed * _LEAST_KNOB else None
 
 
@@ -82,6 +89,7 @@ def _disproved(point: Configuration, board: Board) -> bool:
     return any(
         s.configuration.policy == point.policy
         and s.configuration.loss_scale == point.loss_scale
+        and s.configuration.float32_layers == point.float32_layers
         and s.configuration.batch_size == board.baseline.batch_size
         and s.proof in ("worse", "failed", "inconclusive")
         and s.seeds > 0

@@ -27,7 +27,8 @@ def recommend_command(
     budget: Annotated[
         str | None,
         typer.Option(
-            help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled.", show_default="10m"
+            help="Wall clock: 90s, 10m, 1h30m. It ends earlier when the answer is settled.",
+            show_default="10m, less for a short training",
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Run folder.", show_default="autotune-runs/<script>-<time>")] = None,

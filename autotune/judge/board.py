@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from autotune.judge.accuracy import accuracy, is_open
 from autotune.judge.interval import Interval
 from autotune.judge.quality import most_gain, samples_ratio, time_to_quality
-from autotune.judge.speed import duel_ratio, relative_speed
+from autotune.judge.speed import duel_ratio
+from autotune.judge.speed import relative as relative_of
 from autotune.judge.stability import fault
 from autotune.judge.stability import outcome as outcome_of
 from autotune.records import (
@@ -175,7 +176,7 @@ def _relative(baseline: Measurement | None, candidate: Measurement | None) -> In
         return None
     if candidate is baseline:  # no comparison, and so nothing uncertain
         return Interval(value=1.0, low=1.0, high=1.0, count=len(baseline.chunks)) if baseline.chunks else None
-    return relative_speed(baseline.chunks, candidate.chunks)
+    return relative_of(baseline, candidate)
 
 
 def _proof(is_baseline: bool, found: str | None, evidence: AccuracyEvidence | None, options: JudgeOptions) -> Proof:

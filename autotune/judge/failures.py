@@ -22,7 +22,6 @@ def precision_alone(configuration: Configuration, baseline: Configuration | None
         configuration.but(
             policy=baseline.policy,
             loss_scale=baseline.loss_scale,
-            float32_layers=baseline.float32_layers,
             steps_per_execution=baseline.steps_per_execution,
         )
         == baseline
@@ -37,6 +36,8 @@ def of_outcome(case: Case, precision: bool, baseline: Configuration | None) -> l
         precision: Whether nothing but the precision tells it from the baseline.
         baseline: The baseline.
     """
+    if case.configuration.float32_layers:
+        return []  # an attempt to rescue a policy: what came of it is told with the policy
     noticed = [finding for trial in case.trials for finding in trial.findings]
     bad = next((m for m in case.trials if m.outcome is not Outcome.OK), None)
     if case.configuration == baseline:

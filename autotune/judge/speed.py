@@ -29,12 +29,14 @@ class Speed:
         samples_per_s: Samples a second with its interval.
         steady: Whether a steady state was reached.
         chunks: Chunks that count.
+        samples: Samples of a step.
     """
 
     step_time_s: Interval
     samples_per_s: Interval
     steady: bool
     chunks: int
+    samples: float
 
 
 def speed(chunks: Sequence[Chunk]) -> Speed | None:
@@ -46,7 +48,7 @@ def speed(chunks: Sequence[Chunk]) -> Speed | None:
     time = of_logs([chunk.duration_s / chunk.steps for chunk in kept], serial=True)
     samples = sum(chunk.samples for chunk in kept) / sum(chunk.steps for chunk in kept)
     rate = product(inverse(time), Interval(value=samples, low=samples, high=samples, count=time.count))
-    return Speed(step_time_s=time, samples_per_s=rate, steady=steady, chunks=len(kept))
+    return Speed(step_time_s=time, samples_per_s=rate, steady=steady, chunks=len(kept), samples=samples)
 
 
 def steady_part(chunks: Sequence[Chunk]) -> tuple[Sequence[Chunk], bool]:
@@ -54,14 +56,18 @@ def steady_part(chunks: Sequence[Chunk]) -> tuple[Sequence[Chunk], bool]:
 
     The first chunk is dropped, down to four, while it lies apart from the rest, or while the two halves differ.
     """
-    logs = np.log([chunk.duration_s / chunk.steps for chunk in chunks])
+    start, steady = _steady_start(np.log([chunk.duration_s / chunk.steps for chunk in chunks]))
+    return chunks[start:], steady
+
+
+def _steady_start(logs: np.ndarray) -> tuple[int, bool]:
     for start in range(max(1, len(logs) - _FEWEST + 1)):
         rest = logs[start:]
         if rest.size < 2:
             break
         if not _first_lies_apart(rest) and not _halves_differ(rest):
-            return chunks[start:], True
-    return chunks[len(chunks) // 2 :] if len(chunks) >= 2 * _FEWEST else chunks, False
+            return start, True
+    return len(logs) // 2 if len(logs) >= 2 * _FEWEST else 0, False
 
 
 def _first_lies_apart(logs: np.ndarray) -> bool:
@@ -89,6 +95,25 @@ def mean_step_time_s(chunks: Sequence[Chunk]) -> float:
     return sum(chunk.duration_s for chunk in counted) / sum(chunk.steps for chunk in counted)
 
 
+def relative(baseline: Measurement, candidate: Measurement) -> Interval | None:
+    """Samples a second of a candidate's trial over the baseline's: of neighbouring chunks where it was timed so."""
+    if candidate.reference_chunks:
+        return beside(candidate.reference_chunks, candidate.chunks)
+    return relative_speed(baseline.chunks, candidate.chunks)
+
+
+def beside(reference: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
+    """Samples a second of a candidate over the baseline's, from a trial with a chunk of the baseline beside each of its own.
+
+    What drifts at the beginning, and only there, is the candidate's warm-up, and does not count.
+    """
+    ratios = _ratios(reference, candidate)
+    if not ratios:
+        return None
+    start, _ = _steady_start(np.log(ratios))
+    return of_logs(ratios[start:], serial=True)
+
+
 def relative_speed(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Interval | None:
     """Samples a second of a candidate over the baseline's, from separate trials; above 1 is faster."""
     ours, theirs = speed(baseline), speed(candidate)
@@ -102,17 +127,26 @@ def paired_ratio(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> Inter
 
     Each chunk is compared with its neighbour of the other side, so that what drifts slowly cancels.
     """
+    ratios = _ratios(baseline, candidate)
+    return of_logs(ratios, serial=True) if ratios else None
+
+
+def _ratios(baseline: Sequence[Chunk], candidate: Sequence[Chunk]) -> list[float]:
     ours = [chunk for chunk in baseline if not chunk.warmup]
     theirs = [chunk for chunk in candidate if not chunk.warmup]
-    pairs = list(zip(ours, theirs, strict=False))
-    if not pairs:
-        return None
-    return of_logs([(b.samples / b.duration_s) / (a.samples / a.duration_s) for a, b in pairs], serial=True)
+    return [(b.samples / b.duration_s) / (a.samples / a.duration_s) for a, b in zip(ours, theirs, strict=False)]
 
 
 def duel_ratio(baseline: Measurement, candidate: Measurement) -> Interval | None:
     """The ratio of a duel."""
     return paired_ratio(baseline.chunks, candidate.chunks)
+
+
+def settled(ratio: Interval | None, *, below: float = _HOPELESS) -> bool:
+    """Whether a trial beside the baseline may end: its ratio is known to about 1%, or certain to stay below a share."""
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.count < _FEWEST:
+        return False
+    return ratio.high < below or (ratio.high - ratio.low) / ratio.value <= _ENOUGH
 
 
 def enough(chunks: Sequence[Chunk]) -> bool:

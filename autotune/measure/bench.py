@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 from autotune.errors import HardwareError, WorkerDied
 from autotune.measure.launcher import Launcher, Worker
@@ -16,8 +17,9 @@ from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outc
 from autotune.records.codec import to_json
 
 _QUIET_S = 120.0
-_ALIVE = 4
-_LISTING_SEED = -2  # a worker apart from those that measure
+_ALIVE = 5
+# Seeds of workers apart from those that train: one lists every fit, one runs the baseline beside the trials of others.
+_LISTING_SEED, _PACE_SEED = -2, -3
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +53,51 @@ class QualityPlan:
             "planned_steps": self.planned_steps,
             "validation_steps": self.validation_steps,
         }
+
+
+# Is given the timed chunks so far, and those of the configuration beside, empty without one.
+Stop = Callable[[list[Chunk], list[Chunk]], bool]
+
+
+class Measurer(Protocol):
+    """What a search measures with: workers on this machine, or recorded and simulated ones."""
+
+    def speed(
+        self,
+        configuration: Configuration,
+        *,
+        chunk_s: float,
+        limit_s: float,
+        stop: Stop,
+        beside: Configuration | None = None,
+        input_free: bool = False,
+        capture_limit_s: float = 600.0,
+    ) -> Measurement:
+        """Times chunks of steps, alone or with one of another configuration beside each, until ``stop`` or the limit."""
+
+    def quality(
+        self,
+        configuration: Configuration,
+        seed: int,
+        plan: QualityPlan,
+        *,
+        capture_limit_s: float = 600.0,
+        on_point: Callable[[CurvePoint], None] = lambda point: None,
+    ) -> Measurement:
+        """Trains for the plan's length and records the curve."""
+
+    def duel(
+        self,
+        baseline: Configuration,
+        candidate: Configuration,
+        *,
+        chunk_s: float,
+        duel_id: str,
+        enough: Callable[[list[Chunk], list[Chunk]], bool],
+        whole_epochs: bool = False,
+        capture_limit_s: float = 600.0,
+    ) -> tuple[Measurement, Measurement]:
+        """Runs baseline and candidate in alternating chunks, or whole epochs, until ``enough`` says so."""
 
 
 class CaptureFailed(Exception):
@@ -88,6 +135,7 @@ class Bench:
         self._captured: dict[tuple[str, int], Message] = {}
         self._started = 0
         self._again = True
+        self._pace: _Side | None = None
 
     def select_fit(self, index: int) -> None:
         """From now on workers measure this ``fit``."""
@@ -162,11 +210,23 @@ class Bench:
         *,
         chunk_s: float,
         limit_s: float,
-        stop: Callable[[list[Chunk]], bool],
+        stop: Stop,
+        beside: Configuration | None = None,
         input_free: bool = False,
         capture_limit_s: float = 600.0,
     ) -> Measurement:
-        """Times chunks of steps until ``stop`` says so or the limit is reached."""
+        """Times chunks of steps until ``stop`` says so or the limit is reached.
+
+        Args:
+            configuration: What to time.
+            chunk_s: Length of a chunk.
+            limit_s: Most seconds of timed chunks.
+            stop: Ends the trial; is given the chunks so far, and those beside.
+            beside: Of this configuration a chunk is timed beside each, in a worker of its own that goes on from trial to
+                trial; None to time alone.
+            input_free: Whether to time steps on one batch in memory too.
+            capture_limit_s: Time for the script to reach its ``fit``.
+        """
         command = {
             "op": "speed",
             "configuration": to_json(configuration),
@@ -174,7 +234,72 @@ class Bench:
             "limit_s": limit_s,
             "input_free": input_free,
         }
-        return self._trial("speed", configuration, 0, command, capture_limit_s, stop=stop)
+        pace = None if beside is None else self._pace_of(beside, chunk_s, capture_limit_s)
+        if pace is None:
+            return self._trial("speed", configuration, 0, command, capture_limit_s, stop=lambda own: stop(own, []))
+        return self._timed_beside(pace, configuration, command, limit_s, stop, capture_limit_s)
+
+    def _pace_of(self, configuration: Configuration, chunk_s: float, limit_s: float) -> _Side | None:
+        """The worker that runs chunks of a configuration beside those of trials; None where there can be none."""
+        key = (configuration.policy, _PACE_SEED)
+        if self._pace is not None and self._pace.configuration == configuration and key in self._workers:
+            self._workers[key] = self._workers.pop(key)
+            return self._pace
+        side = _Side(configuration)
+        try:
+            side.worker = self._worker(key, limit_s)
+            side.start(chunk_s)
+            side.until_waiting(self._next)
+        except (WorkerDied, CaptureFailed, _Silent):
+            side.end = {"event": "lost"}
+        if side.ended:
+            self._end(key)
+            return None
+        self._pace = side
+        return side
+
+    def _timed_beside(
+        self,
+        pace: _Side,
+        configuration: Configuration,
+        command: Message,
+        limit_s: float,
+        stop: Stop,
+        capture_limit_s: float,
+    ) -> Measurement:
+        key, started = (configuration.policy, 0), self._clock()
+        side = _Side(configuration)
+        reference: list[Chunk] = []
+        try:
+            side.worker = self._worker(key, capture_limit_s)
+            side.worker.send({**command, "limit_s": 1e9, "on_command": True})
+            side.until_waiting(self._next)
+            while not side.ended:
+                first = len(reference) % 2 == 0  # who goes first changes from pair to pair
+                beat = self._beat(pace) if first else None
+                side.go(self._next)
+                beat = beat if first else self._beat(pace)
+                if beat is not None and not side.ended:
+                    reference.append(beat)
+                timed_s = sum(chunk.duration_s for chunk in side.timed)
+                if beat is None or timed_s >= limit_s or stop(side.chunks, reference):
+                    side.finish(self._next)
+        except (WorkerDied, CaptureFailed, _Silent) as error:
+            self._end(key)
+            side.end = _failure_of(error)
+        event = {**side.end, "wall_s": self._clock() - started}
+        measured = measurement_from(event, "speed", configuration, 0, side.chunks, [])
+        return replace(measured, reference_chunks=tuple(reference[: len(side.timed)]))
+
+    def _beat(self, pace: _Side) -> Chunk | None:
+        """One chunk of the configuration beside; None once its worker is lost."""
+        pace.chunks.clear()
+        with contextlib.suppress(WorkerDied, _Silent):
+            pace.go(self._next)
+        if pace.chunks and not pace.ended:
+            return pace.chunks[-1]
+        self._end((pace.configuration.policy, _PACE_SEED))
+        return None
 
     def quality(
         self,
@@ -213,31 +338,36 @@ class Bench:
         chunk_s: float,
         duel_id: str,
         enough: Callable[[list[Chunk], list[Chunk]], bool],
+        whole_epochs: bool = False,
         capture_limit_s: float = 600.0,
     ) -> tuple[Measurement, Measurement]:
-        """Runs baseline and candidate in alternating chunks in one sitting until ``enough`` says so."""
+        """Runs baseline and candidate in alternating chunks in one sitting until ``enough`` says so.
+
+        Args:
+            baseline: One side.
+            candidate: The other.
+            chunk_s: Length of a chunk.
+            duel_id: Joins the two trials.
+            enough: Is given the timed chunks of both sides.
+            whole_epochs: Whether a chunk is an epoch as ``fit`` runs it, whatever its length.
+            capture_limit_s: Time for the script to reach its ``fit``.
+
+        Raises:
+            HardwareError: A side failed.
+        """
         sides = (_Side(baseline), _Side(candidate))
         keys = ((baseline.policy, 0), (candidate.policy, -1 if candidate.policy == baseline.policy else 0))
         try:
             for side, key in zip(sides, keys, strict=True):
                 side.worker = self._worker(key, capture_limit_s)
-                side.worker.send(
-                    {
-                        "op": "speed",
-                        "configuration": to_json(side.configuration),
-                        "chunk_s": chunk_s,
-                        "limit_s": 1e9,
-                        "on_command": True,
-                    }
-                )
+                side.start(chunk_s, whole_epochs=whole_epochs)
                 side.until_waiting(self._next)
             while True:
                 first, second = (
                     sides if len(sides[0].timed) % 2 == 0 else sides[::-1]
                 )  # who goes first changes every pair
                 for side in (first, second):
-                    side.worker.send({"op": "go"})
-                    side.until_waiting(self._next)
+                    side.go(self._next)
                 if any(side.ended for side in sides) or enough(sides[0].timed, sides[1].timed):
                     break
             for side in sides:
@@ -288,24 +418,10 @@ class Bench:
                     on_point(points[-1])
                 elif event["event"] == "measured":
                     return measurement_from(event, purpose, configuration, seed, chunks, points)
-        except WorkerDied as death:
+        except (WorkerDied, CaptureFailed, _Silent) as error:
             self._end(key)
-            failure: dict[str, Any] = {
-                "outcome": death.outcome,
-                "reason": f"the worker did not survive: {death.message}",
-                "traceback": death.detail or None,
-            }
-        except _Silent as silence:
-            self._end(key)
-            failure = {
-                "outcome": Outcome.TIMEOUT,
-                "reason": f"the worker said nothing for {silence.quiet_s:.0f} s and was ended",
-            }
-        except CaptureFailed as failed:
-            failure = capture_failure(failed)
-        return measurement_from(
-            {**failure, "wall_s": self._clock() - started}, purpose, configuration, seed, chunks, points
-        )
+            event = {**_failure_of(error), "wall_s": self._clock() - started}
+            return measurement_from(event, purpose, configuration, seed, chunks, points)
 
     def _worker(self, key: tuple[str, int], limit_s: float) -> Worker:
         self.capture(*key, limit_s)
@@ -338,6 +454,17 @@ def chunk_from(event: Mapping[str, Any]) -> Chunk:
     return Chunk(
         steps=event["steps"], duration_s=event["duration_s"], samples=event["samples"], warmup=bool(event["warmup"])
     )
+
+
+def _failure_of(error: WorkerDied | CaptureFailed | _Silent) -> dict[str, Any]:
+    """What the loss of a worker means for its trial."""
+    if isinstance(error, CaptureFailed):
+        return capture_failure(error)
+    if isinstance(error, _Silent):
+        reason = f"the worker said nothing for {error.quiet_s:.0f} s and was ended"
+        return {"outcome": Outcome.TIMEOUT, "reason": reason}
+    reason = f"the worker did not survive: {error.message}"
+    return {"outcome": error.outcome, "reason": reason, "traceback": error.detail or None}
 
 
 def capture_failure(failed: CaptureFailed) -> dict[str, Any]:
@@ -380,6 +507,24 @@ class _Side:
     @property
     def ended(self) -> bool:
         return bool(self.end)
+
+    def start(self, chunk_s: float, *, whole_epochs: bool = False) -> None:
+        """Lets the worker warm up and then wait for each chunk to be asked for."""
+        self.worker.send(
+            {
+                "op": "speed",
+                "configuration": to_json(self.configuration),
+                "chunk_s": chunk_s,
+                "limit_s": 1e9,
+                "on_command": True,
+                "whole_epochs": whole_epochs,
+            }
+        )
+
+    def go(self, receive: Callable[[Worker], Message]) -> None:
+        """Runs one chunk."""
+        self.worker.send({"op": "go"})
+        self.until_waiting(receive)
 
     def until_waiting(self, receive: Callable[[Worker], Message]) -> None:
         while not self.ended:

@@ -86,7 +86,8 @@ def _outcome(event: Mapping[str, Any], configuration: Configuration) -> Outcome:
     outcome = Outcome(event["outcome"])
     if outcome is not Outcome.OK:
         return outcome
-    if "16" in configuration.policy and event.get("sixteen_bit_layers") == 0:
+    asked = configuration.float32_layers  # every layer may have been asked to stay in float32
+    if "16" in configuration.policy and event.get("sixteen_bit_layers") == 0 and not asked:
         return Outcome.NOT_APPLIED
     scale = event.get("loss_scale_final")
     nothing_applied = event.get("updates") == 0 or event.get("weights_moved") is False

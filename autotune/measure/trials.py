@@ -28,6 +28,8 @@ from autotune.workload.state import ModelState, hash_weights, loss_scale, update
 _WARM_S = 0.1
 _WARM_CHUNKS = 12
 _ENDLESS = 10**9
+# Times that chunks on one batch in memory and on the real pipeline take turns.
+_INPUT_TURNS = 3
 
 
 @dataclass(slots=True)
@@ -85,14 +87,17 @@ class Trials:
         warm = _Chunks(self.channel, per_call, samples_a_step, warm=True, until=_WARM_S)
         self._fit_chunks(self.feed.endless(batch), per_call, warm)
         steps_a_chunk = max(per_call, per_call * math.ceil(command["chunk_s"] / max(warm.step_time_s, 1e-7) / per_call))
+        epoch = self.feed.steps_at(batch) if command.get("whole_epochs") else None
         timed = _Chunks(
             self.channel,
-            steps_a_chunk,
+            epoch or steps_a_chunk,
             samples_a_step,
             until=command["limit_s"],
             on_command=bool(command.get("on_command")),
         )
-        if not warm.nonfinite:
+        if not warm.nonfinite and epoch is not None:
+            self._fit_epochs(batch, timed)
+        elif not warm.nonfinite:
             self._fit_chunks(self.feed.endless(batch), steps_a_chunk, timed)
         steps = warm.steps + timed.steps
         nonfinite = warm.nonfinite or timed.nonfinite
@@ -109,31 +114,39 @@ class Trials:
         if nonfinite:
             result |= self._nonfinite(nonfinite, warm.steps if warm.nonfinite else steps, configuration)
         elif command.get("input_free"):
-            result["input_free_step_time_s"] = self._input_free(configuration, steps_a_chunk)
+            result["input_free_step_time_s"] = self._input_free(configuration, steps_a_chunk, timed.step_time_s)
         return result
 
     def _fit_chunks(self, dataset: Any, steps: int, chunks: _Chunks) -> None:
+        self._fit_timed({"x": dataset, "steps_per_epoch": steps, "shuffle": False}, chunks)
+
+    def _fit_epochs(self, batch: int | None, chunks: _Chunks) -> None:
+        """Real epochs as chunks: what Keras spends between them, fetching the first batch anew, is in them."""
+        self._fit_timed(self.feed.fit_arguments(batch), chunks)
+
+    def _fit_timed(self, arguments: dict[str, Any], chunks: _Chunks) -> None:
         own = user_callbacks.trial_callbacks(
             self.callbacks.kept, self.effects, self.callbacks.left_out, batch_hooks_only=True
         )
         verbose = self.call.arguments.get("verbose", "auto")
-        self.plain_fit(
-            self.call.model,
-            x=dataset,
-            steps_per_epoch=steps,
-            epochs=_ENDLESS,
-            callbacks=[*own, chunks],
-            verbose=verbose,
-            shuffle=False,
-        )
+        self.plain_fit(self.call.model, **arguments, epochs=_ENDLESS, callbacks=[*own, chunks], verbose=verbose)
 
-    def _input_free(self, configuration: Configuration, steps: int) -> float | None:
-        dataset = self.feed.one_batch(configuration.batch_size)
-        if dataset is None:
+    def _input_free(self, configuration: Configuration, steps: int, step_time_s: float) -> float | None:
+        """Step time on one batch in memory, at the pace that the machine had in the trial.
+
+        Few chunks of both kinds in turn: machines change their pace, and two series apart would differ by that.
+        """
+        batch = configuration.batch_size
+        once = self.feed.one_batch(batch)
+        if once is None:
             return None
-        chunks = _Chunks(None, steps, 1.0, until=1.0, at_most=6)
-        self._fit_chunks(dataset, steps, chunks)
-        return chunks.step_time_s
+        ratios = []
+        for _ in range(_INPUT_TURNS):
+            free, real = (_Chunks(None, steps, 1.0, until=0.4, at_most=4) for _ in range(2))
+            self._fit_chunks(once, steps, free)
+            self._fit_chunks(self.feed.endless(batch), steps, real)
+            ratios.append(free.step_time_s / real.step_time_s)
+        return step_time_s * sorted(ratios)[len(ratios) // 2]
 
     def _quality(self, command: Message) -> dict[str, Any]:
         configuration = _configuration(command)

@@ -97,6 +97,29 @@ class GradientNumerics:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Rescue:
+    """What became of a policy that fails once some layers were kept in float32.
+
+    Attributes:
+        layers: Layers kept in float32, the fewest that were found to help; empty where none helped.
+        minimal: Whether each of them was shown to be needed.
+        attempts: Sets of layers that were tried.
+        accuracy: Verdict against float32 with these layers; None without.
+        steps: Steps over all runs with these layers.
+        evidence: One sentence.
+        snippet: Lines of Python that do it; empty where nothing helped.
+    """
+
+    layers: tuple[str, ...] = ()
+    minimal: bool = False
+    attempts: int = 0
+    accuracy: AccuracyEvidence | None = None
+    steps: int = 0
+    evidence: str = ""
+    snippet: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class PolicyDiagnosis:
     """Whether a policy works with this model, whatever its speed.
 
@@ -109,6 +132,7 @@ class PolicyDiagnosis:
         sixteen_bit_layers: Layers with arithmetic that compute in 16 bits.
         arithmetic_layers: Layers with arithmetic.
         layers: Layers as this policy made them.
+        rescue: What keeping layers in float32 did; None where it was not tried.
     """
 
     outcome: Outcome
@@ -119,6 +143,7 @@ class PolicyDiagnosis:
     sixteen_bit_layers: int | None = None
     arithmetic_layers: int | None = None
     layers: tuple[LayerInfo, ...] = ()
+    rescue: Rescue | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

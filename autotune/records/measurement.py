@@ -89,6 +89,8 @@ class Measurement:
         traceback: The user's own traceback, shortened; None without.
         batch_size_seen: Batch that arrived in the step.
         chunks: Timed chunks in order, warm-up included.
+        reference_chunks: Chunks of the baseline, each timed beside the timed chunk of the same place: machines change their
+            pace from second to second, and two trials apart in time then differ by that. Empty where they were timed apart.
         trace_s: Time until the first step was done (tracing, compiling).
         input_free_step_time_s: Step time when one batch in memory is used again and again; None when not measured.
         peak_memory_bytes: Peak of the worker (CPU) or of the device (GPU).
@@ -124,6 +126,7 @@ class Measurement:
     traceback: str | None = None
     batch_size_seen: int | None = None
     chunks: tuple[Chunk, ...] = ()
+    reference_chunks: tuple[Chunk, ...] = ()
     trace_s: float | None = None
     input_free_step_time_s: float | None = None
     peak_memory_bytes: int | None = None

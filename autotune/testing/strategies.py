@@ -89,7 +89,9 @@ def _play(
             standings[index] = _settled(standings[index], chance)
             continue
         assert proposal != baseline, "the baseline was proposed"
-        assert proposal in points, f"{proposal} is no point of the space"
+        assert proposal.but(float32_layers=()) in points, f"{proposal} is no point of the space"
+        layers = {standing.configuration.float32_layers for standing in board.standings}
+        assert proposal.float32_layers in layers, f"{proposal} keeps layers in float32 that nobody asked for"
         assert board.of(proposal) is None, f"{proposal} was proposed twice"
         standings.append(_result(proposal, chance, outcomes))
         if chance.random() < _OTHERS and proposal.policy != BASELINE_POLICY:

@@ -108,9 +108,7 @@ def bring(model: Any, configuration: Configuration, *, step_stretch: float = 1.0
     model.jit_compile = configuration.jit_compile
     model.steps_per_execution = configuration.steps_per_execution
     model.train_function = None
-    for layer in model._flatten_layers():
-        if {layer.name, (layer.path or "").removeprefix(f"{model.name}/")} & set(configuration.float32_layers):
-            layer.dtype_policy = "float32"
+    _keep_float32(model, configuration.float32_layers)
     if configuration.loss_scale is not None and getattr(model, "optimizer", None) is not None:
         _scale_loss(model, configuration.loss_scale)
     factor = configuration.learning_rate_factor
@@ -123,6 +121,18 @@ def bring(model: Any, configuration: Configuration, *, step_stretch: float = 1.0
             plain._learning_rate = StretchedSchedule(rate, factor, step_stretch)
         else:
             rate.assign(float(_read(rate)) * factor)
+
+
+def _keep_float32(model: Any, paths: tuple[str, ...]) -> None:
+    """Layers at these paths, and all that is inside them, compute in float32; the model's own name is its ``call`` alone."""
+    for layer in model._flatten_layers() if paths else ():
+        path = layer.name if layer is model else (layer.path or layer.name).removeprefix(f"{model.name}/")
+        if any(path == wanted or (path.startswith(f"{wanted}/") and layer is not model) for wanted in paths):
+            layer.dtype_policy = "float32"
+            if hasattr(
+                layer, "finalize_state"
+            ):  # adapted statistics were already rounded to what it computed in before
+                layer.finalize_state()
 
 
 def _scale_loss(model: Any, scale: LossScale) -> None:

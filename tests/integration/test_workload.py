@@ -23,7 +23,7 @@ def captured(bench: Bench, name: str, wanted: int | None = None, limit_s: float 
 
 
 def timed(bench: Bench, configuration: Configuration) -> Measurement:
-    return bench.speed(configuration, chunk_s=0.02, limit_s=0.2, stop=lambda chunks: len(chunks) > 18)
+    return bench.speed(configuration, chunk_s=0.02, limit_s=0.2, stop=lambda chunks, reference: len(chunks) > 18)
 
 
 def trained(bench: Bench, configuration: Configuration, seed: int = 0, **plan: int) -> Measurement:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
-from autotune.records import Configuration, LossScale
+from autotune.records import Configuration, LayerInfo, LossScale
 from autotune.reports.snippet import one_line, python_snippet
 from tests.unit.reports.samples import BASELINE, BFLOAT16, FLOAT16, MARKUP, WORKLOAD, by_batch
 
@@ -26,14 +26,32 @@ def test_default_loss_scaling_needs_no_line_of_its_own() -> None:
 
 
 def test_every_change_has_its_line() -> None:
-    text = python_snippet(by_batch().configuration, BASELINE, WORKLOAD)
+    layer = LayerInfo(path="dense_2", type="Dense", variable_dtype="float32", compute_dtype="float32")
+    text = python_snippet(by_batch().configuration, BASELINE, replace(WORKLOAD, layers=(layer,)))
     assert text.splitlines() == [
         'keras.config.set_dtype_policy("mixed_bfloat16")  # before the model is made',
-        "# layer 'dense_2': add dtype=\"float32\"",
+        'Dense(..., name="dense_2", dtype="float32")',
         "learning_rate = 0.001 * 2",
         "model.compile(..., jit_compile=True, steps_per_execution=8)",
         "model.fit(..., batch_size=256)",
     ]
+
+
+def test_a_layer_made_of_layers_is_made_under_the_policy_that_all_of_it_shall_have() -> None:
+    inner = [
+        LayerInfo(path=path, type=kind, variable_dtype="float32", compute_dtype="float32")
+        for path, kind in (("block", "SelfAttention"), ("block/query", "Dense"))
+    ]
+    text = python_snippet(FLOAT16.but(float32_layers=("block",)), BASELINE, replace(WORKLOAD, layers=tuple(inner)))
+    assert text.splitlines()[1:] == [
+        "keras.config.set_dtype_policy(\"float32\")  # before SelfAttention 'block' is made",
+        'keras.config.set_dtype_policy("mixed_float16")  # after it',
+    ]
+
+
+def test_a_model_that_computes_itself_keeps_its_layers_policy() -> None:
+    text = python_snippet(FLOAT16.but(float32_layers=(WORKLOAD.model,)), BASELINE, WORKLOAD)
+    assert text.splitlines()[1].startswith('model.dtype_policy = "float32"')
 
 
 def test_an_unchanged_script_needs_no_line() -> None:
@@ -73,5 +91,5 @@ def test_tf32_comes_first() -> None:
 def test_names_of_a_record_cannot_add_code() -> None:
     chosen = Configuration(policy='x")\nevil()#', batch_size=64, float32_layers=(f"{MARKUP}\nevil()",))
     tree = ast.parse(python_snippet(chosen, BASELINE, WORKLOAD))
-    assert [type(node).__name__ for node in tree.body] == ["Expr"]
+    assert {type(node).__name__ for node in tree.body} == {"Expr"}
     assert "evil" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}

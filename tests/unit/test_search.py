@@ -1,0 +1,245 @@
+"""The search on a made-up machine whose truth is known: what it finds, what it spends, and what it leaves alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from autotune.budget import Budget
+from autotune.errors import NoisyMachineError, WorkloadError
+from autotune.progress import ignore
+from autotune.records import Configuration, JudgeOptions, Measurement, Outcome, Plan, SearchSpace
+from autotune.search import Search
+from autotune.store import RunFolder, Study
+from autotune.strategies.registry import create
+from autotune.testing.simulated import Behaviour, SimulatedBench, VirtualClock
+from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, workload
+
+WORKLOAD = workload(samples_per_epoch=4000, steps_per_epoch=125, epochs=5)
+POLICIES = SearchSpace(baseline=BASELINE, policies=("float32", "mixed_bfloat16", "mixed_float16"), batch_sizes=(32,))
+World = Callable[[Configuration], Behaviour]
+
+
+def by_policy(**behaviours: Behaviour) -> World:
+    """A world where the policy alone decides; what is not given is as float32, 10 ms a step."""
+    plain = behaviours.get("float32", Behaviour(step_time_s=0.010))
+    return lambda configuration: behaviours.get(configuration.policy, plain)
+
+
+class Machine:
+    """A made-up machine and a search on it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        world: World,
+        *,
+        space: SearchSpace = POLICIES,
+        budget_s: float | None = 600.0,
+        recalled: Sequence[Measurement] = (),
+        seed: int = 0,
+        pace: Callable[[float], float] = lambda time_s: 1.0,
+    ) -> None:
+        self.clock = VirtualClock()
+        self.bench = SimulatedBench(world, WORKLOAD, self.clock, seed, pace)
+        self.folder = RunFolder(folder)
+        self.search = Search(
+            bench=self.bench,
+            plan=Plan(space=space),
+            strategy=create("ladder"),
+            workload=WORKLOAD,
+            options=JudgeOptions(),
+            folder=self.folder,
+            study=Study(folder),
+            budget=Budget(budget_s, self.clock),
+            listener=ignore,
+            recalled=recalled,
+        )
+
+    def run(self) -> Configuration | None:
+        """Searches, duels, and gives the answer."""
+        with self.folder:
+            self.search.run()
+            self.search.duels()
+        return self.search.leader()
+
+    def asked(self, purpose: str) -> list[Configuration]:
+        """Configurations of all trials of a kind, in order."""
+        return [configuration for what, configuration, _ in self.bench.asked if what == purpose]
+
+
+def test_the_fastest_policy_that_matches_wins_after_a_duel(tmp_path: Path) -> None:
+    """The whole line: timed, proven over three seeds at least, compared in alternation."""
+    machine = Machine(tmp_path / "run", by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006)))
+    assert machine.run() == BFLOAT16
+    assert machine.asked("duel") == [BFLOAT16]
+    assert machine.asked("quality").count(BFLOAT16) >= 3
+    assert machine.search.open_questions == []
+
+
+def test_speed_without_accuracy_is_worth_nothing(tmp_path: Path) -> None:
+    """A policy twice as fast that learns clearly less is not the answer, nor is it proven over seeds without end."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.005, final=0.85))
+    machine = Machine(tmp_path / "run", world)
+    assert machine.run() is None
+    standing = machine.search.board().of(BFLOAT16)
+    assert standing is not None
+    assert standing.proof == "worse"
+    assert machine.asked("duel") == []
+    assert machine.asked("quality").count(BFLOAT16) <= 4
+
+
+def test_a_slow_policy_costs_a_few_chunks_and_no_accuracy_run(tmp_path: Path) -> None:
+    """Hopelessness is certain at once."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006), mixed_float16=Behaviour(step_time_s=0.05))
+    machine = Machine(tmp_path / "run", world)
+    assert machine.run() == BFLOAT16
+    trial = next(m for m in machine.search.measurements if m.configuration == FLOAT16)
+    assert sum(not chunk.warmup for chunk in trial.chunks) <= 6
+    assert FLOAT16 not in machine.asked("quality")
+
+
+def test_a_policy_that_fails_is_left_alone(tmp_path: Path) -> None:
+    """One failure is data: no proof is tried, and the search goes on."""
+    broken = Behaviour(step_time_s=0.004, outcome=Outcome.NON_FINITE, reason="its loss is not finite")
+    machine = Machine(tmp_path / "run", by_policy(mixed_bfloat16=broken, mixed_float16=Behaviour(step_time_s=0.007)))
+    assert machine.run() == FLOAT16
+    assert machine.asked("quality").count(BFLOAT16) == 0
+
+
+def test_an_heir_has_its_duel_when_the_leader_loses_the_lead_in_its_own(tmp_path: Path) -> None:
+    """What was fast in a trial of its own and is not in alternation leaves room for the next best."""
+    world = by_policy(
+        mixed_bfloat16=Behaviour(step_time_s=0.005, in_alternation=1.7), mixed_float16=Behaviour(step_time_s=0.006)
+    )
+    machine = Machine(tmp_path / "run", world)
+    machine.search.run()
+    # The search proves the leader alone; the heir is proven here so that it may inherit.
+    proven = Machine(tmp_path / "other", by_policy(mixed_float16=Behaviour(step_time_s=0.006)))
+    assert proven.run() == FLOAT16
+    machine.search.measurements += [
+        replace(m, number=len(machine.search.measurements) + n)
+        for n, m in enumerate(proven.search.measurements)
+        if m.configuration == FLOAT16 and m.purpose == "quality"
+    ]
+    machine.search.duels()
+    machine.folder.close()
+    assert machine.asked("duel") == [BFLOAT16, FLOAT16]
+    assert machine.search.leader() == FLOAT16
+
+
+def test_a_baseline_that_is_not_finite_ends_the_run(tmp_path: Path) -> None:
+    """Nothing can be compared with it."""
+    bad = Behaviour(step_time_s=0.01, outcome=Outcome.NON_FINITE, reason="its loss is not finite at step 3")
+    machine = Machine(tmp_path / "run", by_policy(float32=bad))
+    with machine.folder, pytest.raises(WorkloadError, match="not finite"):
+        machine.search.run()
+    assert len(machine.bench.asked) == 1
+
+
+def test_a_machine_too_noisy_to_measure_on_is_said(tmp_path: Path) -> None:
+    """After more patience than any other trial gets."""
+    machine = Machine(tmp_path / "run", by_policy(float32=Behaviour(step_time_s=0.5, noise=3.0)))
+    with machine.folder, pytest.raises(NoisyMachineError, match="too noisy"):
+        machine.search.run()
+
+
+def test_a_budget_too_short_for_the_proof_says_what_it_would_take(tmp_path: Path) -> None:
+    """Never a guess in place of a proof."""
+    world = by_policy(float32=Behaviour(step_time_s=0.08), mixed_bfloat16=Behaviour(step_time_s=0.04, warmup_s=3.0))
+    machine = Machine(tmp_path / "run", world, budget_s=30.0)
+    assert machine.run() is None
+    assert any("needs about" in question for question in machine.search.open_questions)
+
+
+def test_nothing_is_measured_twice_when_a_run_goes_on(tmp_path: Path) -> None:
+    """All of an interrupted run is recalled, in whatever place it stopped, and the answer is the same."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    first = Machine(tmp_path / "first", world)
+    assert first.run() == BFLOAT16
+    everything = first.search.measurements
+    for kept in range(len(everything) + 1):
+        second = Machine(tmp_path / f"run{kept}", world, recalled=everything[:kept])
+        assert second.run() == BFLOAT16
+        # A duel of which one side is missing is fought again.
+        spared = len(first.bench.asked) if kept == len(everything) else min(kept, len(everything) - 2)
+        assert len(second.bench.asked) == len(first.bench.asked) - spared
+        assert [m.configuration for m in second.search.measurements] == [m.configuration for m in everything]
+
+
+LADDER = replace(
+    POLICIES, batch_sizes=(32, 64, 128, 256), steps_per_execution=(1, 4), learning_rate_rules=("1", "sqrt", "linear")
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_budget_is_a_promise(tmp_path: Path, seed: int) -> None:
+    """On machines of any kind the run ends in time, a trial more at most, and what it names was proven and compared."""
+    chance = random.Random(seed)
+    speeds = {policy: chance.uniform(0.3, 2.0) for policy in POLICIES.policies}
+    finals = {policy: chance.choice((0.9, 0.9, 0.8)) for policy in POLICIES.policies}
+    own = chance.uniform(0.002, 0.05)
+
+    def world(configuration: Configuration) -> Behaviour:
+        batch = configuration.batch_size or 32
+        step_time_s = own * (1.0 if configuration.policy == "float32" else speeds[configuration.policy])
+        step_time_s *= (0.3 + 0.7 * batch / 32) * (0.9 if configuration.steps_per_execution == 4 else 1.0)
+        final = 0.9 if configuration.policy == "float32" else finals[configuration.policy]
+        return Behaviour(step_time_s=step_time_s, final=final, half_samples=1000.0 * (batch / 32) ** 0.3)
+
+    budget_s = chance.choice((60.0, 120.0, 300.0))
+    machine = Machine(tmp_path / "run", world, space=LADDER, budget_s=budget_s, seed=seed)
+    leader = machine.run()
+    longest = max(m.wall_s or 0.0 for m in machine.search.measurements)
+    assert machine.clock() <= 1.05 * budget_s + longest
+    if leader is not None:
+        assert finals[leader.policy] == 0.9 or leader.policy == "float32"
+        assert leader in machine.asked("duel")
+    assert len(set(machine.bench.asked)) == len(machine.bench.asked)
+
+
+def test_a_short_training_is_not_tuned_for_longer_than_it_pays(tmp_path: Path) -> None:
+    """Without a named budget the search ends once an answer is proven and tuning took as long as the training."""
+
+    def world(configuration: Configuration) -> Behaviour:
+        faster = 0.6 if configuration.policy == "mixed_bfloat16" else 1.0
+        return Behaviour(step_time_s=0.01 * faster, half_samples=1000.0, warmup_s=8.0)
+
+    short = Machine(tmp_path / "short", world, space=LADDER, budget_s=None)
+    leader = short.run()
+    assert leader is not None
+    assert leader.batch_size == 32
+    assert any("as long as the planned training" in question for question in short.search.open_questions)
+    named = Machine(tmp_path / "named", world, space=LADDER, budget_s=600.0)
+    named.run()
+    assert not any("as long as" in question for question in named.search.open_questions)
+    assert len(named.bench.asked) > len(short.bench.asked)
+
+
+def test_an_answer_at_the_written_batch_is_proven_before_other_batches_are_timed(tmp_path: Path) -> None:
+    """Whenever the run is cut, the best answer so far is a proven one."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    machine = Machine(tmp_path / "run", world, space=LADDER)
+    machine.run()
+    kinds = [
+        (what, configuration.batch_size) for what, configuration, _ in machine.bench.asked if configuration != BASELINE
+    ]
+    first_other = next(n for n, (_, batch) in enumerate(kinds) if batch != 32)
+    assert kinds[:first_other].count(("quality", 32)) >= 3
+
+
+@pytest.mark.parametrize("period_s", [3.0, 7.0, 20.0, 45.0])
+def test_a_machine_that_changes_its_pace_is_no_cause_of_a_wrong_answer(tmp_path: Path, period_s: float) -> None:
+    """Others slow it down by half for seconds at a time: trials are compared with what runs beside them."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.0075), mixed_float16=Behaviour(step_time_s=0.0105))
+    machine = Machine(tmp_path / "run", world, pace=lambda time_s: 1.6 if time_s % period_s < 0.5 * period_s else 1.0)
+    assert machine.run() == BFLOAT16
+    board = machine.search.board()
+    for policy, truth in (("mixed_bfloat16", 1 / 0.75), ("mixed_float16", 1 / 1.05)):
+        standing = board.of(BASELINE.but(policy=policy))
+        assert standing is not None
+        assert standing.relative_speed == pytest.approx(truth, rel=0.08)
