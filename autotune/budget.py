@@ -60,6 +60,10 @@ class Budget:
         """
         return not self._named and planned_s is not None and self.elapsed_s >= max(_LEAST_S, planned_s)
 
+    def presses(self, planned_s: float | None) -> bool:
+        """Whether the training is so short that tuning will take longer than it, where the user named no budget."""
+        return not self._named and planned_s is not None and planned_s < _LEAST_S
+
     def spent(self, kind: str, cost_s: float) -> None:
         """Notes what a trial of a kind took."""
         self._costs[kind].append(cost_s)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from autotune.records import Configuration, Measurement
+from autotune.records import Configuration, Measurement, Purpose
 
-Stage = Literal["probe", "capture", "plan", "search", "prove", "duel", "report"]
+Stage = Literal["probe", "capture", "plan", "search", "prove", "duel", "soak", "report"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -28,7 +28,7 @@ class StageStarted:
 class TrialStarted:
     """A trial begins."""
 
-    purpose: Literal["speed", "quality", "duel"]
+    purpose: Purpose
     configuration: Configuration
     seed: int = 0
 

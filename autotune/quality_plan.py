@@ -7,8 +7,8 @@ import math
 from autotune.measure.bench import QualityPlan
 from autotune.records import WorkloadInfo
 
-# Two sides, three seeds and a few screenings have to fit.
-_RUNS = 12
+# Two sides, four seeds or five, and a few screenings have to fit.
+_RUNS = 16
 _LONGEST_S = 60.0
 _SHORTEST_S = 1.5
 _POINTS = 10

@@ -47,6 +47,8 @@ _DUEL_SHARE = 0.15
 # ones are compared; of longer ones it is a few percent, the same on both sides.
 _SHORT_EPOCH_S = 1.0
 _MOST_DUELS = 3
+# What leads trains on for this part of the time that the search took, no longer than the planned training.
+_SOAK_SHARE, _SHORTEST_SOAK_S, _SOAK_START_S = 0.15, 2.0, 3.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -199,20 +201,69 @@ class Search:
         return None
 
     def _comes_first(self, run: QualityRun, proposal: Configuration) -> bool:
-        """Whether a proof at the written batch goes before the timing of other batches: it gives an answer that stands."""
+        """Whether a proof at the written batch goes before a timing: it gives an answer that stands.
+
+        Before other batches always; where time presses before XLA too, which compiles for longer than all else takes.
+        """
         here = self.baseline.batch_size
         timed = all(self.board().of(self.baseline.but(policy=p)) is not None for p in self._plan.space.policies)
-        return run.why == "prove" and run.configuration.batch_size == here != proposal.batch_size and timed
+        compiles = proposal.jit_compile and not self.baseline.jit_compile and self._budget.presses(self._planned_s())
+        later = proposal.batch_size != here or compiles
+        return run.why == "prove" and run.configuration.batch_size == here and later and timed
 
     def _exceeds_the_training(self) -> bool:
+        """Whether tuning took as long as the training it is for, and has an answer that is certain to be faster."""
+        if not self._budget.exceeds(self._planned_s()):
+            return False
+        leader = self.leader()
+        standing = None if leader is None else self.board().of(leader)
+        low = None if standing is None else standing.relative_speed_low
+        same = leader is not None and leader.batch_size == self.baseline.batch_size
+        return same and low is not None and low >= self._options.minimum_gain
+
+    def _planned_s(self) -> float | None:
+        """Length of the planned training as written; None when unknown."""
         samples = self._workload.planned_samples
         found = speed(self.measurements[0].chunks)
-        planned_s = None if samples is None or found is None else samples / found.samples_per_s.value
-        return self._budget.exceeds(planned_s) and self.leader() is not None
+        return None if samples is None or found is None else samples / found.samples_per_s.value
 
     def leader(self) -> Configuration | None:
         """The best configuration that is proven, None without."""
         return next((s.configuration for s in ranked(self.board(), self._options) if s.proof == "matches"), None)
+
+    def close(self) -> None:
+        """What the answer needs at the end: the comparison in alternation, and more steps of what leads.
+
+        Where these take the lead away, its heir goes through the same.
+
+        Raises:
+            HardwareError: The comparison could not be made.
+        """
+        for _ in range(_MOST_DUELS):
+            self.duels()
+            leader = self.leader()
+            if leader is None or not self._soak(leader) or self.leader() == leader:
+                return
+
+    def _soak(self, leader: Configuration) -> bool:
+        """Trains on with the leader; whether that was done."""
+        if any(m.purpose == "soak" and m.configuration == leader for m in self.measurements):
+            return False
+        step_time_s = mean_step_time_s(self.measurements[0].chunks)
+        planned_s = self._planned_s() or _SOAK_SHARE * self._spent_s()
+        limit_s = min(self._budget.left_s - REPORT_S - _SOAK_START_S, _SOAK_SHARE * self._spent_s(), planned_s)
+        if limit_s < max(_SHORTEST_SOAK_S, 20 * step_time_s):
+            return False
+        if self._recall("soak", leader, 0) is not None:
+            return True
+        self._listener(StageStarted(stage="soak", detail=f"more steps of {leader.describe(self.baseline)}"))
+        self._listener(TrialStarted(purpose="soak", configuration=leader))
+        self._keep(self._bench.soak(leader, limit_s=limit_s, capture_limit_s=max(5.0, self._budget.left_s)))
+        return True
+
+    def _spent_s(self) -> float:
+        """What all trials took, those of an earlier, interrupted run too."""
+        return sum(m.wall_s or 0.0 for m in self.measurements)
 
     def duels(self) -> None:
         """Baseline and leader in alternation; where that takes the lead away, the heir too, while there is time."""
@@ -235,7 +286,7 @@ class Search:
             self.measurements += [replace(old, number=len(self.measurements) + n) for n, old in enumerate(earlier)]
             return
         self._listener(TrialStarted(purpose="duel", configuration=leader))
-        patience_s = min(_LONGEST_DUEL_S, max(_SHORTEST_DUEL_S, _DUEL_SHARE * self._budget.elapsed_s))
+        patience_s = min(_LONGEST_DUEL_S, max(_SHORTEST_DUEL_S, _DUEL_SHARE * self._spent_s()))
         deadline = self._budget.elapsed_s + max(2.0, min(self._budget.left_s - REPORT_S, patience_s))
 
         def settled(ours: list[Chunk], theirs: list[Chunk]) -> bool:

@@ -88,7 +88,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     try:
         search.run()
         try:
-            search.duels()
+            search.close()
         except HardwareError as error:
             extra.append(Finding(code="no_duel", severity=Severity.WARNING, message=error.message))
     except KeyboardInterrupt:

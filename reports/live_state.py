@@ -16,6 +16,7 @@ _STAGES = {
     "search": "Searching",
     "prove": "Proving the accuracy",
     "duel": "Last comparison",
+    "soak": "Training on",
     "report": "Writing the report",
 }
 
@@ -85,7 +86,7 @@ class LiveState:
         name = event.configuration.describe(self.baseline)
         if event.purpose == "quality":
             return f"{name}, accuracy, seed {event.seed}"
-        return f"{name}, against the baseline" if event.purpose == "duel" else name
+        return name + {"duel": ", against the baseline", "soak": ", to see that it stays stable"}.get(event.purpose, "")
 
     def _ended(self, event: TrialEnded) -> str:
         measurement = event.measurement

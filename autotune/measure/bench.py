@@ -17,6 +17,7 @@ from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outc
 from autotune.records.codec import to_json
 
 _QUIET_S = 120.0
+_SOAK_CHUNK_S = 0.5
 _ALIVE = 5
 # Seeds of workers apart from those that train: one lists every fit, one runs the baseline beside the trials of others.
 _LISTING_SEED, _PACE_SEED = -2, -3
@@ -85,6 +86,9 @@ class Measurer(Protocol):
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
         """Trains for the plan's length and records the curve."""
+
+    def soak(self, configuration: Configuration, *, limit_s: float, capture_limit_s: float = 600.0) -> Measurement:
+        """Trains on, for stability alone."""
 
     def duel(
         self,
@@ -317,6 +321,17 @@ class Bench:
             "quality", configuration, seed, plan.command(configuration), capture_limit_s, on_point=on_point
         )
         return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
+
+    def soak(self, configuration: Configuration, *, limit_s: float, capture_limit_s: float = 600.0) -> Measurement:
+        """Trains on for a time, without validation: whether the configuration stays stable.
+
+        Args:
+            configuration: What to train with.
+            limit_s: How long.
+            capture_limit_s: Time for the script to reach its ``fit``.
+        """
+        command = {"op": "speed", "configuration": to_json(configuration), "chunk_s": _SOAK_CHUNK_S, "limit_s": limit_s}
+        return self._trial("soak", configuration, 0, command, capture_limit_s)
 
     def profile(self, policy: str, seed: int, limit_s: float) -> Message:
         """How large the numbers of the model are, with the weights as that worker's last trial left them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from autotune.records import (
     Chunk,
@@ -13,6 +13,7 @@ from autotune.records import (
     LayerInfo,
     Measurement,
     Outcome,
+    Purpose,
     Severity,
     StepTrace,
 )
@@ -40,7 +41,7 @@ _PLAIN = (
 
 def measurement_from(
     event: Mapping[str, Any],
-    purpose: Literal["speed", "quality", "duel"],
+    purpose: Purpose,
     configuration: Configuration,
     seed: int,
     chunks: Sequence[Chunk],

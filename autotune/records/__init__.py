@@ -11,7 +11,7 @@ from autotune.records.configuration import (
 )
 from autotune.records.finding import Finding, Severity
 from autotune.records.hardware import Ceiling, CpuInfo, GpuInfo, HardwareProfile, SoftwareInfo, TpuInfo
-from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, StepTrace
+from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, Purpose, StepTrace
 from autotune.records.recommendation import (
     AccuracyEvidence,
     AccuracyVerdictName,
@@ -59,6 +59,7 @@ __all__ = [
     "Plan",
     "PolicyRow",
     "Proof",
+    "Purpose",
     "Recommendation",
     "RunRecord",
     "SearchSpace",

@@ -11,6 +11,8 @@ from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.workload import LayerInfo
 
+Purpose = Literal["speed", "quality", "duel", "soak"]
+
 
 class Outcome(StrEnum):
     """How a trial ended; closed."""
@@ -80,8 +82,8 @@ class Measurement:
 
     Attributes:
         number: Running number in the run; the baseline is 0.
-        purpose: ``speed`` (chunks are timed), ``quality`` (a short training with validation) or ``duel``
-            (chunks in alternation with the other side; ``duel_id`` names the pair).
+        purpose: ``speed`` (chunks are timed), ``quality`` (a short training with validation), ``duel`` (chunks in
+            alternation with the other side; ``duel_id`` names the pair) or ``soak`` (more steps, to see that it stays stable).
         configuration: What was measured.
         seed: Index of the seed; 0 is the script as written.
         outcome: How it ended.
@@ -118,7 +120,7 @@ class Measurement:
     """
 
     number: int
-    purpose: Literal["speed", "quality", "duel"]
+    purpose: Purpose
     configuration: Configuration
     seed: int = 0
     outcome: Outcome

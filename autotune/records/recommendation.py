@@ -8,7 +8,7 @@ from typing import Literal
 from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile, SoftwareInfo
-from autotune.records.measurement import CurvePoint, Outcome
+from autotune.records.measurement import CurvePoint, Outcome, Purpose
 from autotune.records.run import Excluded
 from autotune.records.workload import WorkloadInfo
 
@@ -112,7 +112,7 @@ class TrialRow:
     """One trial as tables show it."""
 
     number: int
-    purpose: Literal["speed", "quality", "duel"]
+    purpose: Purpose
     configuration: Configuration
     outcome: Outcome
     seed: int

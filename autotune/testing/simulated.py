@@ -13,12 +13,11 @@ import math
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from autotune.measure.bench import QualityPlan, Stop
-from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outcome, WorkloadInfo
+from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outcome, Purpose, WorkloadInfo
 
 # Validation and reading the logs, on top of the training of a quality run.
 _OVERHEAD = 1.1
@@ -154,6 +153,15 @@ class SimulatedBench:
             on_point(points[-1])
         return side.measured("quality", points)
 
+    def soak(self, configuration: Configuration, *, limit_s: float, capture_limit_s: float = 600.0) -> Measurement:
+        """More steps of what leads."""
+        self.asked.append(("soak", configuration, 0))
+        side = self._side("soak", configuration)
+        side.warm()
+        if side.behaviour.outcome is Outcome.OK:
+            side.chunk(limit_s)
+        return side.measured("soak")
+
     def duel(
         self,
         baseline: Configuration,
@@ -181,7 +189,7 @@ class SimulatedBench:
     def _side(self, purpose: str, configuration: Configuration, seed: int = 0) -> _Side:
         noise = zlib.crc32(f"{purpose} {configuration.key}".encode())
         rng = np.random.default_rng([self._seed, noise, seed])
-        return _Side(self._behaviour(configuration), rng, self._clock, self._pace, configuration, seed)
+        return _Side(self._behaviour(configuration), rng, self._clock, self._pace, self._workload, configuration, seed)
 
 
 class _Side:
@@ -193,9 +201,11 @@ class _Side:
         rng: np.random.Generator,
         clock: VirtualClock,
         pace: Callable[[float], float],
+        workload: WorkloadInfo,
         configuration: Configuration,
         seed: int,
     ) -> None:
+        self._layers = workload.layers
         self._pace = pace
         self.behaviour = behaviour
         self.rng = rng
@@ -224,7 +234,7 @@ class _Side:
 
     def measured(
         self,
-        purpose: Literal["speed", "quality", "duel"],
+        purpose: Purpose,
         points: list[CurvePoint] | None = None,
         duel_id: str = "",
     ) -> Measurement:
@@ -244,6 +254,7 @@ class _Side:
             weights_moved=True if fine else None,
             weights_hash=f"seed {self._seed}",
             data_hash=f"seed {self._seed}",
+            layers=self._layers,
             batch_size_seen=self._configuration.batch_size,
             share_of_plan=1.0 if points else None,
             duel_id=duel_id,

@@ -25,7 +25,7 @@ def check(
     model: Any, fit: dict[str, Any], batch: Any, user: UserCode, policy_calls: list[PolicyCall]
 ) -> list[dict[str, Any]]:
     """All findings about a captured ``fit``, as plain dicts."""
-    findings = check_code(user)
+    findings = [_placed(model, finding) for finding in check_code(user)]
     x, y = _sample(fit, batch)
     findings += _check_inputs(model, x)
     findings += _check_targets(model, y)
@@ -52,6 +52,16 @@ def check(
                 )
             )
     return findings
+
+
+def _placed(model: Any, finding: dict[str, Any]) -> dict[str, Any]:
+    """Gives a finding on code of a class the first layer of that class; the model's own name where it is the model's."""
+    kind = finding.pop("class", "")
+    layer = next((x for x in model._flatten_layers() if kind and type(x).__name__ == kind), None)
+    if layer is None:
+        return finding
+    path = layer.name if layer is model else (layer.path or layer.name).removeprefix(f"{model.name}/")
+    return {**finding, "layer": path}
 
 
 def _check_inputs(model: Any, x: Any) -> list[dict[str, Any]]:

@@ -17,7 +17,7 @@ _APPLIES = {"apply_gradients", "apply"}
 
 
 def check_code(user: UserCode) -> list[dict[str, Any]]:
-    """Findings from the script and the user's modules that it imported."""
+    """Findings from the script and the user's modules that it imported; ``class`` names the one that the code stands in."""
     findings: list[dict[str, Any]] = []
     for name, tree in user.sources():
         findings += _train_steps(tree, name)
@@ -75,9 +75,12 @@ def _gone_calls(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
 
 
 def _constants(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
+    classes = _classes(tree)
     for owner in ast.walk(tree):
         if not isinstance(owner, ast.FunctionDef) or not _uses_tensors(owner):
             continue
+        kind = classes.get(owner, "")
+        where = f"{kind}.{owner.name}" if kind else owner.name
         for node in ast.walk(owner):
             if not isinstance(node, ast.BinOp):
                 continue
@@ -92,7 +95,8 @@ def _constants(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
                         "severity": "info",
                         "policy": "mixed_float16",
                         "line": line,
-                        "message": f"epsilon {value:g} in {owner.name} is 0 in float16: it protects nothing there",
+                        "class": kind,
+                        "message": f"epsilon {value:g} in {where} is 0 in float16: it protects nothing there",
                         "advice": "use an epsilon of at least 1e-7, or compute this in float32",
                     }
                 elif abs(value) > _FLOAT16_MAX:
@@ -101,9 +105,19 @@ def _constants(tree: ast.Module, name: str) -> Iterator[dict[str, Any]]:
                         "severity": "info",
                         "policy": "mixed_float16",
                         "line": line,
-                        "message": f"constant {value:g} in {owner.name} is infinite in float16, and 0 times it is NaN",
+                        "class": kind,
+                        "message": f"constant {value:g} in {where} is infinite in float16, and 0 times it is NaN",
                         "advice": "use a mask value of -3e4, or compute this in float32",
                     }
+
+
+def _classes(tree: ast.Module) -> dict[ast.FunctionDef, str]:
+    """Functions that stand in a class, and the name of the innermost one."""
+    found: dict[ast.FunctionDef, str] = {}
+    for kind in ast.walk(tree):  # outer classes come before inner ones
+        if isinstance(kind, ast.ClassDef):
+            found |= {node: kind.name for node in ast.walk(kind) if isinstance(node, ast.FunctionDef)}
+    return found
 
 
 def _uses_tensors(function: ast.FunctionDef) -> bool:

@@ -12,14 +12,18 @@ import pytest
 from autotune.budget import Budget
 from autotune.errors import NoisyMachineError, WorkloadError
 from autotune.progress import ignore
-from autotune.records import Configuration, JudgeOptions, Measurement, Outcome, Plan, SearchSpace
+from autotune.records import Configuration, JudgeOptions, LayerInfo, Measurement, Outcome, Plan, SearchSpace
 from autotune.search import Search
 from autotune.store import RunFolder, Study
 from autotune.strategies.registry import create
 from autotune.testing.simulated import Behaviour, SimulatedBench, VirtualClock
 from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, workload
 
-WORKLOAD = workload(samples_per_epoch=4000, steps_per_epoch=125, epochs=5)
+LAYERS = tuple(
+    LayerInfo(path=path, type="Dense", variable_dtype="float32", compute_dtype="float32")
+    for path in ("first", "second", "third", "fourth", "last")
+)
+WORKLOAD = workload(samples_per_epoch=4000, steps_per_epoch=125, epochs=5, layers=LAYERS, model="net")
 POLICIES = SearchSpace(baseline=BASELINE, policies=("float32", "mixed_bfloat16", "mixed_float16"), batch_sizes=(32,))
 World = Callable[[Configuration], Behaviour]
 
@@ -64,7 +68,7 @@ class Machine:
         """Searches, duels, and gives the answer."""
         with self.folder:
             self.search.run()
-            self.search.duels()
+            self.search.close()
         return self.search.leader()
 
     def asked(self, purpose: str) -> list[Configuration]:
@@ -132,6 +136,22 @@ def test_an_heir_has_its_duel_when_the_leader_loses_the_lead_in_its_own(tmp_path
     assert machine.search.leader() == FLOAT16
 
 
+def test_what_leads_trains_on_and_a_leader_that_breaks_down_then_has_an_heir(tmp_path: Path) -> None:
+    """ "Stable for N steps" counts them; a fault that shows late costs the lead."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    machine = Machine(tmp_path / "run", world)
+    assert machine.run() == BFLOAT16
+    soaked = next(m for m in machine.search.measurements if m.purpose == "soak")
+    assert (soaked.configuration, soaked.outcome) == (BFLOAT16, Outcome.OK)
+    assert soaked.steps > 100
+    bench = machine.bench
+    again = Machine(tmp_path / "late", world)
+    late = replace(soaked, outcome=Outcome.NON_FINITE, reason="loss not finite within 900 steps")
+    again.bench.soak = lambda configuration, **limits: replace(late, configuration=configuration)  # type: ignore[method-assign]
+    assert again.run() is None
+    assert bench.asked[: len(again.bench.asked)] == again.bench.asked
+
+
 def test_a_baseline_that_is_not_finite_ends_the_run(tmp_path: Path) -> None:
     """Nothing can be compared with it."""
     bad = Behaviour(step_time_s=0.01, outcome=Outcome.NON_FINITE, reason="its loss is not finite at step 3")
@@ -166,7 +186,8 @@ def test_nothing_is_measured_twice_when_a_run_goes_on(tmp_path: Path) -> None:
         second = Machine(tmp_path / f"run{kept}", world, recalled=everything[:kept])
         assert second.run() == BFLOAT16
         # A duel of which one side is missing is fought again.
-        spared = len(first.bench.asked) if kept == len(everything) else min(kept, len(everything) - 2)
+        duel_at = len(everything) - 3  # its two sides, and what trains on after it
+        spared = kept if kept <= duel_at else max(duel_at, kept - 1)
         assert len(second.bench.asked) == len(first.bench.asked) - spared
         assert [m.configuration for m in second.search.measurements] == [m.configuration for m in everything]
 
@@ -243,3 +264,63 @@ def test_a_machine_that_changes_its_pace_is_no_cause_of_a_wrong_answer(tmp_path:
         standing = board.of(BASELINE.but(policy=policy))
         assert standing is not None
         assert standing.relative_speed == pytest.approx(truth, rel=0.08)
+
+
+def rescuable(needed: set[str], *, worse: bool = False, cost: float = 0.0) -> World:
+    """A world where bfloat16 trains once some layers stay in float32, each of which costs time."""
+
+    def world(configuration: Configuration) -> Behaviour:
+        if configuration.policy != "mixed_bfloat16":
+            return Behaviour(step_time_s=0.010)
+        own = 0.006 + cost * len(configuration.float32_layers)
+        if needed <= set(configuration.float32_layers):
+            return Behaviour(step_time_s=own)
+        if worse:
+            return Behaviour(step_time_s=own, final=0.7)
+        return Behaviour(step_time_s=own, outcome=Outcome.NON_FINITE, reason="its loss is not finite")
+
+    return world
+
+
+@pytest.mark.parametrize("worse", [False, True])
+@pytest.mark.parametrize("needed", [{"third"}, {"last"}, {"second", "fourth"}])
+def test_a_policy_that_fails_competes_with_the_layers_in_float32_that_cure_it(
+    tmp_path: Path, needed: set[str], worse: bool
+) -> None:
+    """Found, timed, proven over seeds and compared in alternation like any other configuration."""
+    machine = Machine(tmp_path / "run", rescuable(needed, worse=worse))
+    leader = machine.run()
+    assert leader is not None
+    assert (leader.policy, set(leader.float32_layers)) == ("mixed_bfloat16", needed)
+    assert machine.asked("quality").count(leader) >= 3
+    assert machine.asked("duel") == [leader]
+
+
+def test_a_rescue_that_costs_all_that_was_gained_is_not_recommended(tmp_path: Path) -> None:
+    """What is cured and slow is no answer."""
+    machine = Machine(tmp_path / "run", rescuable({"third"}, cost=0.0039))
+    assert machine.run() is None
+
+
+def test_no_time_goes_into_curing_a_policy_that_is_slow(tmp_path: Path) -> None:
+    """It would not be recommended."""
+    broken = Behaviour(step_time_s=0.02, final=0.5)
+    machine = Machine(tmp_path / "run", by_policy(mixed_bfloat16=broken))
+    assert machine.run() is None
+    assert all(not configuration.float32_layers for _, configuration, _ in machine.bench.asked)
+
+
+def test_a_failure_that_no_layer_cures_ends_the_search_for_layers(tmp_path: Path) -> None:
+    """After the output layer and all of them together."""
+    machine = Machine(tmp_path / "run", rescuable({"nothing"}))
+    assert machine.run() is None
+    attempts = [c for c in machine.asked("quality") if c.float32_layers]
+    assert len(attempts) == len(set(attempts)) <= 3
+
+
+def test_a_cured_policy_gets_the_knobs_too(tmp_path: Path) -> None:
+    """Steps per execution are tried on what is fastest, layers in float32 and all."""
+    world = rescuable({"third"})
+    machine = Machine(tmp_path / "run", world, space=replace(POLICIES, steps_per_execution=(1, 4)))
+    machine.run()
+    assert any(c.float32_layers and c.steps_per_execution == 4 for c in machine.asked("speed"))
