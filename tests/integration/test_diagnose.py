@@ -53,7 +53,7 @@ model = keras.Model(inputs, layers.Dense(2, "softmax", name="kind")(joined))
 y = (80000.0 + 9000.0 * x[:, 0]).astype("float32")
 model = keras.Sequential([keras.Input((8,)), layers.Dense(16, "relu", name="hidden"),
     layers.Dense(1, bias_initializer=keras.initializers.Constant(80000.0), name="price")])
-model.compile(keras.optimizers.Adam(1.0), "mae")
+model.compile(keras.optimizers.Adam(0.02), "mae")
 model.fit(x[:900], y[:900], batch_size=30, epochs=2, validation_data=(x[900:], y[900:]))
 """,
     "statistics": """
