@@ -21,7 +21,9 @@ from autotune.quality_plan import quality_plan
 from autotune.records import POLICIES, Configuration, Measurement, Outcome, WorkloadInfo
 from autotune.records.codec import dumps, from_json
 from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis, Rescue
+from autotune.reports.diagnosis_page import render_diagnosis_page
 from autotune.reports.snippet import python_snippet
+from autotune.reports.write import shown_folder
 from autotune.rescue import Rescue as Attempt
 from autotune.rescue import in_order, rescue_of, wants_rescue
 from autotune.search import baseline_failure
@@ -51,7 +53,10 @@ def diagnose(
     """
     with sitting(settings, listener, launcher) as place:
         answer = _Run(settings, listener, place).answer(command)
+        page = place.folder.path / "diagnosis.html"
+        listener(StageStarted(stage="report", detail=str(shown_folder(page))))
         write_atomically(place.folder.path / "diagnosis.json", dumps(answer))
+        write_atomically(page, render_diagnosis_page(answer))
         return answer
 
 

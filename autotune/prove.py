@@ -8,7 +8,7 @@ tried, further up the one that did best. Whatever promises clearly more than the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from autotune.records import Board, Configuration, JudgeOptions, SearchSpace, Standing
@@ -40,7 +40,13 @@ class QualityRun:
 Done = set[tuple[str, int]]
 
 
-def next_run(space: SearchSpace, board: Board, done: Done, options: JudgeOptions) -> QualityRun | None:
+def next_run(
+    space: SearchSpace,
+    board: Board,
+    done: Done,
+    options: JudgeOptions,
+    most_of_samples: Callable[[int | None], float] = lambda batch_size: 1.0,
+) -> QualityRun | None:
     """The quality run that the answer needs next; None when it can change no more.
 
     Args:
@@ -48,6 +54,7 @@ def next_run(space: SearchSpace, board: Board, done: Done, options: JudgeOptions
         board: What is known of each configuration.
         done: Keys of configurations and seeds whose quality runs were made, failed ones included.
         options: Seeds and smallest gain.
+        most_of_samples: How many times fewer samples a batch needs than the baseline's at most, as predicted.
     """
     baseline = board.baseline
     timed = [s for s in board.standings if _worth_proving(s, baseline, options)]
@@ -62,7 +69,7 @@ def next_run(space: SearchSpace, board: Board, done: Done, options: JudgeOptions
         return QualityRun(configuration=baseline, seed=0, why="prove" if open_here else "screen")
     if open_here:
         return next_pair(baseline, same[0].configuration, done, options)
-    screen = _next_screen(space, board, done, options)
+    screen = _next_screen(space, board, done, options, most_of_samples)
     if screen is not None:
         return QualityRun(configuration=screen, seed=0, why="screen")
     return _next_proof(board, done, options)
@@ -101,7 +108,13 @@ def _next_proof(board: Board, done: Done, options: JudgeOptions) -> QualityRun |
     return None
 
 
-def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOptions) -> Configuration | None:
+def _next_screen(
+    space: SearchSpace,
+    board: Board,
+    done: Done,
+    options: JudgeOptions,
+    most_of_samples: Callable[[int | None], float],
+) -> Configuration | None:
     written = board.baseline.batch_size
     # A rung counts by its speed, also after its own training at the written rate has failed.
     rungs = [
@@ -119,8 +132,9 @@ def _next_screen(space: SearchSpace, board: Board, done: Done, options: JudgeOpt
     rules: Sequence[str] = [rule for rule in _RULES if rule in space.learning_rate_rules]
     worse = 0
     for rung in sorted(rungs, key=lambda s: (s.configuration.batch_size or 0, s.configuration.key)):
-        if not _could_gain(rung, best, max(WORTH, options.minimum_gain)):
-            continue  # even with no sample more than the baseline it would not beat what is known
+        predicted = min(1.0, most_of_samples(rung.configuration.batch_size))
+        if not _could_gain(rung, best / predicted, max(WORTH, options.minimum_gain)):
+            continue  # even with as few samples more than the baseline as are likely it would not beat what is known
         gains: dict[str, float] = {}
         for rule, variant in _variants(space, rung.configuration, rules):
             if (variant.key, 0) not in done:

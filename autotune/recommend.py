@@ -14,7 +14,7 @@ from autotune.judge.findings import findings
 from autotune.judge.speed import speed
 from autotune.judge.stability import stability
 from autotune.recommend_tables import candidate_rows, curves, excluded_rows, policy_rows, trial_rows
-from autotune.recommend_words import headline, why
+from autotune.recommend_words import headline, noise_of, why
 from autotune.records import (
     AccuracyEvidence,
     CostEvidence,
@@ -77,6 +77,7 @@ def recommend(record: RunRecord) -> Recommendation:
         trials=trial_rows(judged, record),
         excluded=excluded_rows(judged, record, winner),
         findings=all_findings,
+        noise_scale=noise_of(record),
         open_questions=record.open_questions,
         interrupted=record.interrupted,
         started_at=record.started_at,

@@ -10,7 +10,7 @@ from autotune.judge.accuracy import quality
 from autotune.judge.board import Case
 from autotune.judge.speed import Speed, relative, speed
 from autotune.judge.stability import fault, outcome
-from autotune.recommend_words import lost
+from autotune.recommend_words import lost, predicted_gain
 from autotune.records import CandidateRow, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
 from autotune.records.configuration import REFERENCE_POLICIES
 
@@ -82,6 +82,7 @@ def candidate_rows(judged: Sequence[Case], record: RunRecord) -> tuple[Candidate
                 quality=float(np.mean(values)) if values else None,
                 accuracy_verdict=None if case.accuracy is None else case.accuracy.verdict,
                 time_to_quality_speedup=None if case.gain is None else case.gain.value,
+                predicted_time_to_quality_speedup=predicted_gain(case, record),
                 peak_memory_bytes=case.peak_memory_bytes,
                 outcome=case.outcome,
                 note=case.fault or case.gain_reason,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from autotune.judge.board import Case
 from autotune.judge.interval import Interval
-from autotune.records import Configuration, Outcome, RunRecord
+from autotune.judge.noise import noise_scale, samples_ratio
+from autotune.records import Configuration, NoiseScale, Outcome, RunRecord
 
 # Slower by less than this is called no faster.
 _NO_FASTER = 0.96
@@ -85,7 +86,9 @@ def lost(case: Case, record: RunRecord, winner: Case | None) -> str:
         return "no faster here" if speed.value > _NO_FASTER else f"{1 / speed.value:.1f}x slower here"
     pace = _pace(speed)
     if evidence is None:
-        return f"{pace}; not trained" if speed is not None else "not pursued"
+        predicted = predicted_gain(case, record)
+        why = "" if predicted is None else f": the gradient noise predicts {predicted:.2f}x sooner to the same quality"
+        return f"{pace}; not trained{why}" if speed is not None else "not pursued"
     if evidence.verdict == "worse":
         known = evidence.candidate is not None and evidence.baseline is not None
         figures = f": {evidence.metric} {evidence.candidate:.4g} against {evidence.baseline:.4g}" if known else ""
@@ -126,6 +129,21 @@ def _why_kept(record: RunRecord, others: Sequence[Case]) -> tuple[str, ...]:
     if speed is not None and speed.low is not None and speed.low >= record.options.minimum_gain:
         return (f"{name} is {factor(speed, 'as fast')}, but was not trained to prove its accuracy",)
     return (f"no configuration is clearly faster: {name}, the fastest, is {factor(speed, 'as fast')}",)
+
+
+def predicted_gain(case: Case, record: RunRecord) -> float | None:
+    """Gain in time to the baseline's quality as speed and gradient noise predict it; None at the baseline's batch."""
+    written, batch = record.baseline.batch_size, case.configuration.batch_size
+    scale = noise_of(record)
+    if case.speed is None or scale is None or written is None or batch is None or batch == written:
+        return None
+    return case.speed.value * (1.0 if scale.samples is None else samples_ratio(scale.samples, written, batch))
+
+
+def noise_of(record: RunRecord) -> NoiseScale | None:
+    """The gradient noise scale, from what the baseline's first quality run measured."""
+    probes = next((m.noise for m in record.measurements if m.noise), ())
+    return noise_scale(probes) if probes else None
 
 
 def _promise(case: Case) -> float:

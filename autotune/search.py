@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -9,6 +10,7 @@ from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, NoisyMachineError, WorkloadError
 from autotune.judge.board import board as make_board
 from autotune.judge.board import cases
+from autotune.judge.noise import most_of_samples, noise_scale
 from autotune.judge.speed import beside, enough, hopeless, mean_step_time_s, paired_ratio, settled, speed
 from autotune.measure.bench import Measurer, QualityPlan, Stop
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
@@ -22,6 +24,7 @@ from autotune.records import (
     Finding,
     JudgeOptions,
     Measurement,
+    NoiseScale,
     Outcome,
     Plan,
     WorkloadInfo,
@@ -112,6 +115,7 @@ class Search:
         self._validation_batches = validation_batches
         self._findings = tuple(findings)
         self._alternate = alternate
+        self._noise: NoiseScale | None = None
         self._quality_plan: QualityPlan | None = None
         self._best = ""
         self._board: tuple[int, Board] | None = None
@@ -151,7 +155,7 @@ class Search:
                 )
                 break
             proposal = self._strategy.propose(self._plan, board)
-            run = next_run(self._plan.space, board, self._done(), self._options)
+            run = next_run(self._plan.space, board, self._done(), self._options, self._most_of_samples)
             if proposal is not None and not (run is not None and self._comes_first(run, proposal)):
                 if not self._budget.affords("speed", 4.0):
                     self._leave_open(f"{proposal.describe(self.baseline)} was not timed", "speed", 4.0)
@@ -178,6 +182,16 @@ class Search:
                 break
             self._train(run)
             self._tell_best()
+
+    def _most_of_samples(self, batch_size: int | None) -> float:
+        """At most how many times fewer samples a batch needs than the baseline's, as the gradient noise predicts; 1 unknown."""
+        written = self.baseline.batch_size
+        if batch_size is None or written is None or batch_size <= written:
+            return math.inf
+        if self._noise is None:
+            probes = next((m.noise for m in self.measurements if m.noise), ())
+            self._noise = noise_scale(probes) if probes else None
+        return 1.0 if self._noise is None else most_of_samples(self._noise, written, batch_size)
 
     def _next_rescue(self) -> _Attempt | None:
         """What to train or time next so that a 16-bit policy that fails, and would be fast, may work after all."""
@@ -388,6 +402,7 @@ class Search:
             run.configuration,
             run.seed,
             plan,
+            noise=run.configuration == self.baseline and run.seed == 0 and len(self._plan.space.batch_sizes) > 1,
             on_point=on_point,
             capture_limit_s=max(5.0, self._budget.left_s),
         )

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from autotune.records.diagnosis import Diagnosis, Distribution
+from autotune.reports.diagnosis_words import headline, lost
 from autotune.reports.format import counted, percent, significant
 
 _NOTABLE = 1e-4
@@ -20,7 +21,9 @@ def render_diagnosis(diagnosis: Diagnosis, console: Console) -> None:
         diagnosis: What was found.
         console: Where to print.
     """
-    console.print(Text(f"{diagnosis.target}: numerics by policy"), style="bold")
+    console.print(Text(f"{diagnosis.target}: numerics by policy"))
+    console.print()
+    console.print(Text(headline(diagnosis)), style="bold")
     console.print()
     table = Table(box=None, pad_edge=False)
     for column in ("policy", "outcome", "16-bit layers", "evidence"):
@@ -67,7 +70,7 @@ def _layers(diagnosis: Diagnosis, console: Console) -> None:
     table = Table(box=None, pad_edge=False)
     for column in ("layer", "type", "largest", "activations lost", "gradients lost"):
         table.add_column(column)
-    for layer in sorted(rows, key=lambda item: -max(_lost(item.activations), _lost(item.gradients)))[:_MOST_ROWS]:
+    for layer in sorted(rows, key=lambda item: -max(lost(item.activations), lost(item.gradients)))[:_MOST_ROWS]:
         largest = "-" if layer.activations is None else significant(layer.activations.largest)
         table.add_row(Text(layer.path), Text(layer.type), largest, _share(layer.activations), _share(layer.gradients))
     console.print(table)
@@ -92,14 +95,8 @@ def _gradients(diagnosis: Diagnosis, console: Console) -> None:
         console.print(f"of this model's gradients float16 keeps {shares}; predicted loss scale {predicted}")
 
 
-def _lost(numbers: Distribution | None) -> float:
-    if numbers is None:
-        return 0.0
-    return (numbers.vanish.get("float16") or 0.0) + (numbers.overflow.get("float16") or 0.0)
-
-
 def _share(numbers: Distribution | None) -> str:
     if numbers is None:
         return "-"
-    lost = _lost(numbers)
-    return "none" if lost == 0.0 else f"below {_NOTABLE:.0e}" if lost < _NOTABLE else percent(lost)
+    share = lost(numbers)
+    return "none" if share == 0.0 else f"below {_NOTABLE:.0e}" if share < _NOTABLE else percent(share)

@@ -18,7 +18,7 @@ from autotune.reports.chart_style import still
 from autotune.reports.charts import figures
 from autotune.reports.model import Number, View
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 # Only the names that page.js uses; vl-convert adds the libraries behind them.
 _BUNDLE_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
@@ -30,12 +30,12 @@ def render_html(view: View) -> str:
     style and scripts, each by its hash.
     """
     specifications = figures(view)
-    style = (_TEMPLATES / "style.css").read_text(encoding="utf-8")
-    scripts = [chart_library(), (_TEMPLATES / "page.js").read_text(encoding="utf-8")]
+    style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
+    scripts = [chart_library(), (TEMPLATES / "page.js").read_text(encoding="utf-8")]
     if not specifications:
         del scripts[0]
     return (
-        _environment()
+        environment()
         .get_template("report.html.j2")
         .render(
             view=view,
@@ -45,7 +45,7 @@ def render_html(view: View) -> str:
             figures={name: Markup(still(specification)) for name, specification in specifications.items()},
             captions=captions(view),
             specifications=_json(specifications),
-            record=_json_text(view.record_json),
+            record=json_text(view.record_json),
         )
     )
 
@@ -71,9 +71,10 @@ def chart_library() -> str:
     return bundle.replace("</script", "<\\/script")
 
 
-def _environment() -> Environment:
+def environment() -> Environment:
+    """Templates with everything escaped, and an error for a name that is missing."""
     environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
+        loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -97,10 +98,10 @@ def _hash(text: str) -> str:
 
 
 def _json(data: Any) -> Markup:
-    return _json_text(json.dumps(data, separators=(",", ":"), allow_nan=False))
+    return json_text(json.dumps(data, separators=(",", ":"), allow_nan=False))
 
 
-def _json_text(text: str) -> Markup:
+def json_text(text: str) -> Markup:
     """JSON that may stand inside a script element: no character of it can end the element."""
     return Markup(text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e"))
 

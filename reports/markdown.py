@@ -94,16 +94,25 @@ def _policies(view: View) -> str:
 
 
 def _candidates(view: View) -> str:
-    head = ("configuration", "samples a second", "relative", _text(view.metric), "time to quality", "peak memory", "")
+    head = (
+        "configuration",
+        "samples a second",
+        "relative",
+        _text(view.metric),
+        "time to quality",
+        "predicted",
+        "peak memory",
+        "",
+    )
     rows = [
         (
             f"**{_text(row.name)}**" if row.chosen else _text(row.name),
-            *_numbers(row.samples, row.relative, row.quality, row.time_to_quality, row.memory),
+            *_numbers(row.samples, row.relative, row.quality, row.time_to_quality, row.predicted, row.memory),
             _text("; ".join(part for part in (row.verdict, row.note) if part)),
         )
         for row in view.candidates
     ]
-    return _table(head, rows, right=(1, 2, 3, 4, 5))
+    return _table(head, rows, right=(1, 2, 3, 4, 5, 6))
 
 
 def _trials(view: View) -> str:

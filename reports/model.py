@@ -125,6 +125,7 @@ class CandidateLine:
 
     Attributes:
         front: Whether no other one that ended well is both faster and better.
+        predicted: Time to quality as speed and gradient noise predict it, at another batch.
     """
 
     name: str
@@ -137,6 +138,7 @@ class CandidateLine:
     relative: Number
     quality: Number
     time_to_quality: Number
+    predicted: Number
     memory: Number
     verdict: str
     note: str

@@ -77,6 +77,10 @@ def _candidate_line(row: CandidateRow, recommendation: Recommendation, front: bo
         relative=Number(value=row.relative_speed, text=write.factor(row.relative_speed)),
         quality=Number(value=row.quality, text=write.quality(row.quality, digits=digits)),
         time_to_quality=Number(value=row.time_to_quality_speedup, text=write.factor(row.time_to_quality_speedup)),
+        predicted=Number(
+            value=row.predicted_time_to_quality_speedup,
+            text=write.factor(row.predicted_time_to_quality_speedup, missing=write.NOTHING),
+        ),
         memory=Number(value=row.peak_memory_bytes, text=write.size(row.peak_memory_bytes, missing=write.NOTHING)),
         verdict=row.accuracy_verdict or "",
         note="; ".join(note for note in notes if note),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from autotune.reports.model import FindingLine, PolicyLine, View
+from autotune.reports.model import CandidateLine, FindingLine, PolicyLine, View
 from autotune.reports.screen import GAP, Screen
 
 _FINDINGS_SHOWN = 4
@@ -34,6 +34,10 @@ def render_terminal(view: View, console: Console) -> None:
     if view.policies:
         screen.blank()
         _policy_table(view, screen)
+    batches = _batches(view)
+    if len(batches) > 1:
+        screen.blank()
+        _batch_table(view, batches, screen)
     if view.ruled_out or view.findings or view.open_questions or view.batch_note:
         screen.blank()
         _ruled_out(view, screen)
@@ -65,6 +69,37 @@ def _policy_table(view: View, screen: Screen) -> None:
             screen.paragraph(line, style=style, indent=2)
             if _remark(row):
                 screen.paragraph(_remark(row), style="dim", indent=6)
+
+
+def _batches(view: View) -> list[CandidateLine]:
+    """The baseline, and what was trained at other batches."""
+    written = next((row.batch.value for row in view.candidates if row.baseline), None)
+    other = [row for row in view.candidates if row.quality.value is not None and row.batch.value != written]
+    return [row for row in view.candidates if row.baseline] + sorted(other, key=lambda row: row.batch.value or 0)
+
+
+def _batch_table(view: View, rows: list[CandidateLine], screen: Screen) -> None:
+    """What larger batches are worth: samples a second, quality, time to the baseline's quality and its prediction."""
+    head = ["batch", "samples/s", view.metric, "sooner", "predicted"]
+    body = [
+        [
+            r.batch.text,
+            r.samples.text,
+            r.quality.text,
+            r.time_to_quality.text,
+            r.predicted.text if not r.baseline else "",
+        ]
+        for r in rows
+    ]
+    widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
+
+    def aligned(cells: list[str]) -> str:
+        return GAP.join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
+
+    screen.paragraph(aligned(head), style="dim", indent=2)
+    for row, cells in zip(rows, body, strict=True):
+        style = "bold" if row.chosen and view.recommended else ""
+        screen.hanging(Text(aligned(cells) + GAP, style=style), row.name, indent=2)
 
 
 def _remark(row: PolicyLine) -> str:

@@ -82,10 +82,11 @@ class Measurer(Protocol):
         seed: int,
         plan: QualityPlan,
         *,
+        noise: bool = False,
         capture_limit_s: float = 600.0,
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
-        """Trains for the plan's length and records the curve."""
+        """Trains for the plan's length and records the curve; compares gradients of batches before and after if asked to."""
 
     def soak(self, configuration: Configuration, *, limit_s: float, capture_limit_s: float = 600.0) -> Measurement:
         """Trains on, for stability alone."""
@@ -311,14 +312,20 @@ class Bench:
         seed: int,
         plan: QualityPlan,
         *,
+        noise: bool = False,
         capture_limit_s: float = 600.0,
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:
-        """Trains for the plan's length and records the curve."""
+        """Trains for the plan's length and records the curve; compares gradients of batches before and after if asked to."""
         if not self._again:
             self._end((configuration.policy, seed))  # data that cannot be gone through again need the script afresh
         measured = self._trial(
-            "quality", configuration, seed, plan.command(configuration), capture_limit_s, on_point=on_point
+            "quality",
+            configuration,
+            seed,
+            {**plan.command(configuration), "noise": noise},
+            capture_limit_s,
+            on_point=on_point,
         )
         return replace(measured, planned_steps=plan.planned_steps, share_of_plan=plan.share)
 

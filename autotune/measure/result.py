@@ -10,6 +10,7 @@ from autotune.records import (
     Configuration,
     CurvePoint,
     Finding,
+    GradientNoise,
     LayerInfo,
     Measurement,
     Outcome,
@@ -79,6 +80,10 @@ def measurement_from(
         ),
         layers=tuple(LayerInfo(**layer) for layer in event.get("layers") or ()),
         findings=tuple(findings),
+        noise=tuple(
+            GradientNoise(**{**probe, "norms": tuple(probe["norms"]), "dots": tuple(probe["dots"])})
+            for probe in event.get("noise") or ()
+        ),
         **values,
     )
 

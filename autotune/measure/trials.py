@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from autotune.measure.channel import Channel
 from autotune.measure.protocol import Message
@@ -21,6 +23,7 @@ from autotune.workload.capture import CapturedFit
 from autotune.workload.data import Feed
 from autotune.workload.effects import Effects
 from autotune.workload.instrument import StepRecorder
+from autotune.workload.noise import gradient_norms
 from autotune.workload.place import UserCode, out_of_memory, summary
 from autotune.workload.profile import profile
 from autotune.workload.state import ModelState, hash_weights, loss_scale, updates_applied
@@ -30,6 +33,8 @@ _WARM_CHUNKS = 12
 _ENDLESS = 10**9
 # Times that chunks on one batch in memory and on the real pipeline take turns.
 _INPUT_TURNS = 3
+# Batches whose gradients are compared, and the time for each comparison.
+_NOISE_BATCHES, _NOISE_S = 24, 1.5
 
 
 @dataclass(slots=True)
@@ -153,9 +158,11 @@ class Trials:
         model, batch, fit = self.call.model, configuration.batch_size, self.call.arguments
         epochs, part = command["epochs"], command.get("part_samples")
         short = None if part is None else max(1, round(part / self.feed.mean_batch(batch)))
-        self.state.apply(
-            configuration, step_stretch=self._stretch(batch, short and short * epochs, command.get("planned_steps"))
-        )
+        stretch = self._stretch(batch, short and short * epochs, command.get("planned_steps"))
+        self.state.apply(configuration, step_stretch=stretch)
+        noise = [self._noise(batch, 0.0)] if command.get("noise") else []
+        if noise:  # looking moved what a training step moves: statistics, seeds
+            self.state.apply(configuration, step_stretch=stretch)
         self.seed_fit()
         before = hash_weights(model)
         scale = loss_scale(model)
@@ -201,6 +208,8 @@ class Trials:
             "loss_scale_final": loss_scale(model),
             "trace": trace,
         }
+        if noise and not points.nonfinite:
+            result["noise"] = [*noise, self._noise(batch, points.steps * self.feed.mean_batch(batch))]
         if points.nonfinite:
             result |= self._nonfinite(points.nonfinite, bad[0] if bad else points.steps, configuration)
             result["first_nonfinite_step"] = bad[0] if bad else None
@@ -220,6 +229,15 @@ class Trials:
             self.state.apply(configuration)
             place = numerics.locate(self.call.model, self.feed.first_batch)
         return {"outcome": "non_finite", "nonfinite_logs": names, "first_nonfinite_step": step, "place": place}
+
+    def _noise(self, batch: int | None, samples_seen: float) -> dict[str, Any]:
+        """Gradients of several batches with the weights as they stand; without any where the model does not allow that."""
+        found: dict[str, Any] = {"norms": [], "dots": [], "mean": None}
+        if keras.distribution.distribution() is None and not tf.distribute.has_strategy():
+            with contextlib.suppress(Exception):  # a loss or a step of its own that cannot be called so
+                batches = iter(self.feed.endless(batch))
+                found = gradient_norms(self.call.model, batches, most=_NOISE_BATCHES, limit_s=_NOISE_S)
+        return {"batch_size": self.feed.mean_batch(batch), "samples_seen": samples_seen, **found}
 
     def _profile(self) -> None:
         """Sends how large the numbers of the model are, with the weights as the last trial left them."""

@@ -12,6 +12,7 @@ from autotune.records.configuration import (
 from autotune.records.finding import Finding, Severity
 from autotune.records.hardware import Ceiling, CpuInfo, GpuInfo, HardwareProfile, SoftwareInfo, TpuInfo
 from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, Purpose, StepTrace
+from autotune.records.noise import GradientNoise, NoiseScale
 from autotune.records.recommendation import (
     AccuracyEvidence,
     AccuracyVerdictName,
@@ -49,12 +50,14 @@ __all__ = [
     "Finding",
     "FitCall",
     "GpuInfo",
+    "GradientNoise",
     "HardwareProfile",
     "JudgeOptions",
     "LayerInfo",
     "LossScale",
     "Measurement",
     "MemoryEvidence",
+    "NoiseScale",
     "Outcome",
     "Plan",
     "PolicyRow",

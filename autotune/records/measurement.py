@@ -9,6 +9,7 @@ from typing import Literal
 
 from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
+from autotune.records.noise import GradientNoise
 from autotune.records.workload import LayerInfo
 
 Purpose = Literal["speed", "quality", "duel", "soak"]
@@ -117,6 +118,7 @@ class Measurement:
         wall_s: Time that the trial took in all.
         started_s: Seconds since the run began.
         findings: What the worker noticed.
+        noise: Gradients of several batches before and after the run; empty where that was not asked for.
     """
 
     number: int
@@ -153,3 +155,4 @@ class Measurement:
     wall_s: float | None = None
     started_s: float | None = None
     findings: tuple[Finding, ...] = ()
+    noise: tuple[GradientNoise, ...] = ()

@@ -9,6 +9,7 @@ from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile, SoftwareInfo
 from autotune.records.measurement import CurvePoint, Outcome, Purpose
+from autotune.records.noise import NoiseScale
 from autotune.records.run import Excluded
 from autotune.records.workload import WorkloadInfo
 
@@ -149,7 +150,13 @@ class PolicyRow:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CandidateRow:
-    """One configuration with all that is known of it: the batch table and the Pareto front."""
+    """One configuration with all that is known of it: the batch table and the Pareto front.
+
+    Attributes:
+        time_to_quality_speedup: Measured gain in time to the baseline's quality.
+        predicted_time_to_quality_speedup: What its measured speed and the gradient noise scale predict, where the batch
+            differs.
+    """
 
     configuration: Configuration
     samples_per_s: float | None = None
@@ -157,6 +164,7 @@ class CandidateRow:
     quality: float | None = None
     accuracy_verdict: AccuracyVerdictName | None = None
     time_to_quality_speedup: float | None = None
+    predicted_time_to_quality_speedup: float | None = None
     peak_memory_bytes: int | None = None
     outcome: Outcome | None = None
     note: str | None = None
@@ -181,6 +189,7 @@ class Recommendation:
         configuration: What to use; the baseline where it is kept.
         headline: The answer in one sentence.
         why: Reasons behind the verdict, one sentence each.
+        noise_scale: The gradient noise scale; None where it was not measured.
         run_folder: Folder of the run; empty where it is not stored.
     """
 
@@ -207,6 +216,7 @@ class Recommendation:
     trials: tuple[TrialRow, ...] = ()
     excluded: tuple[Excluded, ...] = ()
     findings: tuple[Finding, ...] = ()
+    noise_scale: NoiseScale | None = None
     open_questions: tuple[str, ...] = ()
     interrupted: bool = False
     started_at: str = ""

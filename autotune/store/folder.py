@@ -38,6 +38,7 @@ _OURS = {
     _LOCK,
     _IDENTITY,
     _DIAGNOSIS,
+    "diagnosis.html",
     "figures",
     "logs",
     _STUDY,

@@ -128,6 +128,7 @@ class SimulatedBench:
         seed: int,
         plan: QualityPlan,
         *,
+        noise: bool = False,
         capture_limit_s: float = 600.0,
         on_point: Callable[[CurvePoint], None] = lambda point: None,
     ) -> Measurement:

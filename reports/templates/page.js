@@ -81,7 +81,7 @@
       const text = JSON.stringify(data("record"), null, 2) + "\n";
       const link = document.createElement("a");
       link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
-      link.download = "recommendation.json";
+      link.download = download.dataset.name || "recommendation.json";
       link.click();
       window.setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });

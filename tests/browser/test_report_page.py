@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,45 +11,13 @@ import pytest
 
 from autotune.reports.html import render_html
 from autotune.reports.view import view
+from tests.browser.opened import NEEDS_BROWSER, Opened
 from tests.unit.reports.samples import MARKUP, SAMPLES, by_precision
 
-playwright_api = pytest.importorskip("playwright.sync_api")
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytest.importorskip("playwright.sync_api")
 WIDTHS = (400, 1280)
 
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium here: apt-get install chromium"),
-]
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One headless Chromium for all tests of this file."""
-    with playwright_api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
-        yield started
-        started.close()
-
-
-class Opened:
-    """A page, and what it said and asked for."""
-
-    def __init__(self, browser: Any, path: Path, **options: Any) -> None:
-        self.messages: list[str] = []
-        self.requests: list[str] = []
-        self.page = browser.new_context(offline=True, **options).new_page()
-        self.page.on("console", lambda message: self.messages.append(message.text))
-        self.page.on("pageerror", lambda error: self.messages.append(str(error)))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
-
-    def to_the_end(self) -> None:
-        """Scrolls through the page, so that every chart comes alive."""
-        for chart in self.page.locator(".chart").all():
-            chart.scroll_into_view_if_needed()
-        self.page.wait_for_function("document.querySelectorAll('.chart:not([data-live])').length === 0")
+pytestmark = NEEDS_BROWSER
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ import pytest
 
 from autotune.capture import capture
 from autotune.errors import AutotuneError, BudgetError, UsageError, WorkloadError
+from autotune.judge.noise import noise_scale
 from autotune.measure.bench import Bench, QualityPlan
 from autotune.measure.launcher import LocalLauncher
 from autotune.records import Configuration, Measurement, Outcome, WorkloadInfo
@@ -215,6 +216,30 @@ def test_a_trial_starts_from_what_stood_at_fit(bench_for: Make) -> None:
     trained(bench, Configuration(batch_size=64, learning_rate_factor=3.0))
     again = trained(bench, Configuration(batch_size=32))
     assert [p.values["loss"] for p in first.curve] == pytest.approx([p.values["loss"] for p in again.curve], rel=1e-4)
+
+
+def test_gradients_are_compared_before_and_after_a_run_and_leave_it_as_it_was(bench_for: Make) -> None:
+    """Dropout and batch statistics stand where they stood: the curve is that of a run without looking."""
+    text = """
+import keras, numpy as np
+keras.utils.set_random_seed(2)
+rng = np.random.default_rng(2)
+x = rng.normal(size=(640, 8)).astype("float32")
+y = (x[:, 0] > 0).astype("int32")
+model = keras.Sequential([keras.Input((8,)), keras.layers.Dense(16, "relu"), keras.layers.BatchNormalization(),
+    keras.layers.Dropout(0.3), keras.layers.Dense(2, "softmax")])
+model.compile("adam", "sparse_categorical_crossentropy", metrics=["accuracy"])
+model.fit(x, y, batch_size=32, epochs=2, validation_split=0.2)
+"""
+    bench, _ = bench_for("train.py", text=text)
+    plan, written = QualityPlan(epochs=2, planned_epochs=2), Configuration(batch_size=32)
+    plain, looked = bench.quality(written, 0, plan), bench.quality(written, 0, plan, noise=True)
+    assert [(probe.samples_seen, probe.batch_size) for probe in looked.noise] == [(0.0, 32.0), (1024.0, 32.0)]
+    assert all(len(probe.norms) >= 4 for probe in looked.noise)
+    assert plain.noise == ()
+    assert [point.values for point in looked.curve] == [point.values for point in plain.curve]
+    scale = noise_scale(looked.noise)
+    assert scale is not None and scale.low >= 0.0
 
 
 def test_a_short_run_sees_the_same_samples_at_every_batch(bench_for: Make) -> None:

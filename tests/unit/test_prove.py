@@ -109,3 +109,13 @@ def test_a_proof_that_could_not_gain_is_not_made() -> None:
     done = {(c.key, s) for c in (BASELINE, BFLOAT16, double) for s in range(3)}
     assert next_run(SPACE, found, done, OPTIONS) is None
     assert [s.configuration for s in ranked(found, OPTIONS)] == [double, BFLOAT16]
+
+
+def test_a_batch_that_the_gradient_noise_rules_out_is_not_trained() -> None:
+    """Twice the samples a second and three times the samples needed is no gain; what is likely to pay still is tried."""
+    double, four = BASELINE.but(batch_size=64), BASELINE.but(batch_size=128)
+    found = board(standing(double, 2.0), standing(four, 4.0))
+    done = {(BASELINE.key, 0)}
+    run = next_run(SPACE, found, done, OPTIONS, lambda batch: {64: 1 / 3, 128: 0.9}[batch or 0])
+    assert run is not None and run.configuration.batch_size == 128
+    assert next_run(SPACE, found, done, OPTIONS, lambda batch: 0.1) is None
