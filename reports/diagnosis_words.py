@@ -31,7 +31,7 @@ def _fate(policy: PolicyDiagnosis) -> str:
         return failure
     if not rescue.layers:
         return f"{failure}, and no layer in float32 cures it" if "no layer" in rescue.evidence else failure
-    cured = f"{failure}, but trains%s with float32 in {', '.join(rescue.layers)}"
+    layers = ", ".join(rescue.layers)
     if rescue.accuracy is not None and rescue.accuracy.verdict == "matches":
-        return cured % " as well as float32"
-    return cured % "" + ", how well is not settled"
+        return f"{failure}, but trains as well as float32 with float32 in {layers}"
+    return f"{failure}, but trains with float32 in {layers}, how well is not settled"
