@@ -154,7 +154,7 @@ def _accuracy(base: Case | None, winner: Case | None, workload: WorkloadInfo) ->
         baseline=float(np.mean(finals)) if finals else None,
         baseline_spread=float(np.std(finals, ddof=1)) if len(finals) > 1 else None,
         verdict="inconclusive",
-        reason="the baseline is kept: there is nothing to compare",
+        reason="the baseline is kept" if finals else "the baseline is kept, and nothing asked for a training of it",
     )
 
 

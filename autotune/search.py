@@ -50,6 +50,8 @@ _DUEL_SHARE = 0.15
 # ones are compared; of longer ones it is a few percent, the same on both sides.
 _SHORT_EPOCH_S = 1.0
 _MOST_DUELS = 3
+# Peaks of the baseline that two workers side by side may take, with a margin.
+_WORKERS_BESIDE = 2.5
 # What leads trains on for this part of the time that the search took, no longer than the planned training.
 _SOAK_SHARE, _SHORTEST_SOAK_S, _SOAK_START_S = 0.15, 2.0, 3.0
 
@@ -79,8 +81,8 @@ class Search:
         epochs: Planned length where the user gave one.
         validation_batches: Batches of one validation pass.
         findings: What the lint noticed: it names layers to keep in float32 where a policy fails.
-        alternate: Whether trials are timed with the baseline beside them: machines that others work on change their pace.
-            Two workers at once, so not where they would share the memory of a GPU.
+        room_bytes: Memory for workers. Trials are timed with the baseline beside them, for machines that others work on change
+            their pace, where two workers fit; 0 where they must not be at work at once, as on a GPU.
     """
 
     def __init__(
@@ -99,7 +101,7 @@ class Search:
         epochs: int | None = None,
         validation_batches: int | None = None,
         findings: Sequence[Finding] = (),
-        alternate: bool = True,
+        room_bytes: float = math.inf,
     ) -> None:
         self._bench = bench
         self._plan = plan
@@ -114,7 +116,7 @@ class Search:
         self._epochs = epochs
         self._validation_batches = validation_batches
         self._findings = tuple(findings)
-        self._alternate = alternate
+        self._room_bytes = room_bytes
         self._noise: NoiseScale | None = None
         self._quality_plan: QualityPlan | None = None
         self._best = ""
@@ -200,8 +202,9 @@ class Search:
             failing = next((c for c in judged if c.configuration == self.baseline.but(policy=policy)), None)
             if failing is None or policy in self._plan.hopeless_policies or not wants_rescue(failing, self.baseline):
                 continue
-            if failing.relative is not None and failing.relative.value < self._options.minimum_gain:
-                continue
+            pace = failing.relative
+            if pace is not None and (pace.low or 0.0) < self._options.minimum_gain:
+                continue  # not certain to be worth curing
             noticed = [finding for trial in failing.trials for finding in trial.findings]
             found = rescue_of(failing, judged, self._workload, [*noticed, *self._findings])
             if found.attempt is not None:
@@ -461,6 +464,12 @@ class Search:
 
     def _done(self) -> set[tuple[str, int]]:
         return {(m.configuration.key, m.seed) for m in self.measurements if m.purpose == "quality"}
+
+    @property
+    def _alternate(self) -> bool:
+        """Whether two workers fit side by side, as far as the baseline's own trial tells."""
+        peak = next((m.peak_memory_bytes for m in self.measurements if m.peak_memory_bytes), 0)
+        return _WORKERS_BESIDE * peak < self._room_bytes
 
     def _recall(self, purpose: str, configuration: Configuration, seed: int) -> Measurement | None:
         for index, old in enumerate(self._recalled):

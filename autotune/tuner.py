@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from dataclasses import replace
@@ -13,7 +14,7 @@ from autotune.plan import plan as make_plan
 from autotune.probe.ceilings import ceilings_from
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import hardware_fingerprint, recommend, software_fingerprint
-from autotune.records import BASELINE_POLICY, Finding, Recommendation, RunRecord, Severity
+from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
@@ -81,7 +82,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         epochs=settings.epochs,
         validation_batches=captured.validation_batches,
         findings=captured.findings,
-        alternate=place.profile.device == "cpu",
+        room_bytes=_room_bytes(place.profile),
     )
     interrupted = False
     extra: list[Finding] = []
@@ -136,6 +137,14 @@ def _identity(settings: Settings, place: Sitting) -> dict[str, str]:
         "--epochs": str(settings.epochs),
         "--metric": str(settings.metric),
     }
+
+
+def _room_bytes(profile: HardwareProfile) -> float:
+    """Memory in which workers may be side by side; 0 on a GPU, whose memory two of them would share unseen."""
+    if profile.device != "cpu":
+        return 0.0
+    known = [size for size in (profile.cpu.memory_bytes, profile.cpu.memory_available_bytes) if size is not None]
+    return min(known, default=math.inf)
 
 
 def _dtypes(settings: Settings) -> tuple[str, ...]:

@@ -79,7 +79,8 @@ def _best_policy(plan: Plan, board: Board) -> tuple[Configuration, Configuration
         rescued = board.baseline.but(policy=point.policy, float32_layers=point.float32_layers)
         if not point.float32_layers or point != rescued or not standing.alive or _disproved(point, board):
             continue
-        if _speed(standing, False) > speed:
+        certain = standing.relative_speed_low or 0.0
+        if certain >= _LEAST_STEP and _speed(standing, False) > speed:
             best, speed = point, _speed(standing, False)
     return best, cure if hoped > speed * _LEAST_KNOB else None
 

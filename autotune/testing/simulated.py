@@ -256,6 +256,7 @@ class _Side:
             weights_hash=f"seed {self._seed}",
             data_hash=f"seed {self._seed}",
             layers=self._layers,
+            peak_memory_bytes=1 << 30,
             batch_size_seen=self._configuration.batch_size,
             share_of_plan=1.0 if points else None,
             duel_id=duel_id,

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType, TracebackType
 
+# Where in the framework's own files TensorFlow saw something: it is no help, and names folders of the machine.
+_DEFINED = re.compile(r" ?\(defined @ [^)]*\)")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -80,13 +82,14 @@ def out_of_memory(error: BaseException) -> bool:
     return "RESOURCE_EXHAUSTED" in text or "Out of memory while trying to allocate" in text
 
 
-def summary(error: BaseException, limit: int = 500) -> str:
+def summary(error: BaseException, limit: int = 300) -> str:
     """What an error says, in one line: without the framework's inner stack, which TensorFlow puts into its messages."""
     lines = [line.strip() for line in str(error).splitlines()]
     lines = [line for line in lines if line and not line.startswith(("File ", "Detected at node", "[[{{node", "[["))]
     if "Graph execution error:" in lines[:1]:
         lines = [line for line in lines if line.startswith("(0)")] or lines[1:]
     text = _COLOUR.sub("", " ".join(lines)).partition(" Arguments received by ")[0]
+    text = _DEFINED.sub("", text).partition(" Cf. ")[0]
     return text if len(text) <= limit else text[:limit] + " ..."
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -47,6 +48,7 @@ class Machine:
         recalled: Sequence[Measurement] = (),
         seed: int = 0,
         pace: Callable[[float], float] = lambda time_s: 1.0,
+        room_bytes: float = math.inf,
     ) -> None:
         self.clock = VirtualClock()
         self.bench = SimulatedBench(world, WORKLOAD, self.clock, seed, pace)
@@ -62,6 +64,7 @@ class Machine:
             budget=Budget(budget_s, self.clock),
             listener=ignore,
             recalled=recalled,
+            room_bytes=room_bytes,
         )
 
     def run(self) -> Configuration | None:
@@ -324,3 +327,13 @@ def test_a_cured_policy_gets_the_knobs_too(tmp_path: Path) -> None:
     machine = Machine(tmp_path / "run", world, space=replace(POLICIES, steps_per_execution=(1, 4)))
     machine.run()
     assert any(c.float32_layers and c.steps_per_execution == 4 for c in machine.asked("speed"))
+
+
+@pytest.mark.parametrize("room_bytes", [0.0, 1e9, math.inf])
+def test_trials_run_beside_the_baseline_only_where_two_workers_fit(tmp_path: Path, room_bytes: float) -> None:
+    """On a GPU, or with little memory, each has the machine for itself; the answer is the same."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    machine = Machine(tmp_path / "run", world, room_bytes=room_bytes)
+    assert machine.run() == BFLOAT16
+    trials = [m for m in machine.search.measurements if m.purpose == "speed" and m.configuration != BASELINE]
+    assert all(bool(m.reference_chunks) == (room_bytes == math.inf) for m in trials)
