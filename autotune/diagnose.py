@@ -22,10 +22,11 @@ from autotune.records import POLICIES, Configuration, Measurement, Outcome, Work
 from autotune.records.codec import dumps, from_json
 from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis, Rescue
 from autotune.reports.diagnosis_page import render_diagnosis_page
+from autotune.reports.format import counted
 from autotune.reports.snippet import python_snippet
 from autotune.reports.write import shown_folder
 from autotune.rescue import Rescue as Attempt
-from autotune.rescue import in_order, rescue_of, wants_rescue
+from autotune.rescue import attempts_at, in_order, rescue_of, wants_rescue
 from autotune.search import baseline_failure
 from autotune.settings import Settings
 from autotune.sitting import LauncherFactory, Sitting, sitting
@@ -142,10 +143,11 @@ class _Run:
         self._listener(StageStarted(stage="prove", detail=detail))
         while self._budget.expected_s("quality", 5.0) <= self._budget.left_s - _CLOSING_S:
             found = self._rescued(case, baseline, captured)
-            attempt = found.attempt
-            if attempt is not None and not self._known(failing.but(float32_layers=in_order(attempt, workload)), 0):
-                self._train(failing.but(float32_layers=in_order(attempt, workload)), 0, plan)
-                continue
+            if found.attempt is not None:
+                attempt = failing.but(float32_layers=in_order(found.attempt, workload))
+                if not self._known(attempt, 0):
+                    self._train(attempt, 0, plan)
+                    continue
             if found.layers is None:
                 return
             candidate = failing.but(float32_layers=found.layers)
@@ -158,8 +160,7 @@ class _Run:
 
     def _rescued(self, case: Case, baseline: Configuration, captured: Captured) -> Attempt:
         judged = cases(baseline, captured.workload, self._options, self._measurements)
-        noticed = [finding for trial in case.trials for finding in trial.findings]
-        return rescue_of(case, judged, captured.workload, [*noticed, *captured.findings])
+        return rescue_of(case, judged, captured.workload, captured.findings)
 
     def _wants_more(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> bool:
         case = self._case(candidate, baseline, workload)
@@ -218,11 +219,7 @@ class _Run:
 
     def _outcome_of_rescue(self, case: Case, judged: list[Case], captured: Captured) -> Rescue | None:
         baseline, workload = judged[0].configuration, captured.workload
-        attempts = [
-            c
-            for c in judged
-            if c.configuration.float32_layers and c.configuration.but(float32_layers=()) == case.configuration
-        ]
+        attempts = attempts_at(case, judged)
         if not attempts:
             return None
         found = self._rescued(case, baseline, captured)
@@ -257,8 +254,7 @@ def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
         evidence = f"trained {found.steps} steps, nothing non-finite"
     else:
         figures = f"{_figure(accuracy.candidate)} against {_figure(accuracy.baseline)}"
-        seeds = "1 paired seed" if accuracy.seeds == 1 else f"{accuracy.seeds} paired seeds"
-        evidence = f"{workload.metric} {figures} over {seeds}: {accuracy.verdict}"
+        evidence = f"{workload.metric} {figures} over {counted(accuracy.seeds, 'paired seed')}: {accuracy.verdict}"
     return PolicyDiagnosis(
         outcome=outcome,
         accuracy=accuracy,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from autotune.judge.board import Case
 from autotune.judge.interval import Interval
-from autotune.judge.noise import noise_scale, samples_ratio
+from autotune.judge.noise import measured_noise_scale, samples_ratio
 from autotune.records import Configuration, NoiseScale, Outcome, RunRecord
 
 # Slower by less than this is called no faster.
@@ -142,8 +142,7 @@ def predicted_gain(case: Case, record: RunRecord) -> float | None:
 
 def noise_of(record: RunRecord) -> NoiseScale | None:
     """The gradient noise scale, from what the baseline's first quality run measured."""
-    probes = next((m.noise for m in record.measurements if m.noise), ())
-    return noise_scale(probes) if probes else None
+    return measured_noise_scale(record.measurements)
 
 
 def _promise(case: Case) -> float:

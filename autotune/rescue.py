@@ -49,18 +49,27 @@ def rescue_of(failing: Case, judged: Sequence[Case], workload: WorkloadInfo, fin
         failing: The policy alone.
         judged: Every configuration measured so far, attempts among them.
         workload: Names the layers.
-        findings: What names suspects: of the lint and of failed trials, the strongest first.
+        findings: What the lint noticed; what the policy's own trials noticed comes before it.
     """
     paths = [workload.model, *(layer.path for layer in workload.layers if layer.arithmetic)]
-    named = [f.layer for f in findings if f.layer is not None and f.policy in (None, failing.configuration.policy)]
+    noticed = [finding for trial in failing.trials for finding in trial.findings]
+    policies = (None, failing.configuration.policy)
+    named = [f.layer for f in (*noticed, *findings) if f.layer is not None and f.policy in policies]
     known = {
         frozenset(case.configuration.float32_layers): works
-        for case in judged
-        if case.configuration.float32_layers
-        and case.configuration.but(float32_layers=()) == failing.configuration
-        and (works := _works(case, failing)) is not None
+        for case in attempts_at(failing, judged)
+        if (works := _works(case, failing)) is not None
     }
     return rescue(paths, [path for name in named for path in paths if _is(path, name)], known)
+
+
+def attempts_at(failing: Case, judged: Sequence[Case]) -> list[Case]:
+    """The configurations that differ from a policy in layers kept in float32 alone."""
+    return [
+        case
+        for case in judged
+        if case.configuration.float32_layers and case.configuration.but(float32_layers=()) == failing.configuration
+    ]
 
 
 def in_order(layers: Layers, workload: WorkloadInfo) -> tuple[str, ...]:
@@ -74,16 +83,8 @@ def wants_rescue(case: Case, baseline: Configuration) -> bool:
     alone = case.configuration.policy in SIXTEEN_BIT_POLICIES and case.configuration == baseline.but(
         policy=case.configuration.policy
     )
-    return alone and cause_of(case) is not None and any(trial.layers for trial in case.trials)
-
-
-def cause_of(case: Case) -> str | None:
-    """Why a policy fails with this model, in one sentence; None where it does not, or not by its numbers."""
-    if case.fault is not None and case.outcome in _OF_NUMBERS:
-        return case.fault
-    if case.proof == "worse" and case.accuracy is not None:
-        return case.accuracy.reason or f"{case.accuracy.metric} is worse"
-    return None
+    by_its_numbers = (case.fault is not None and case.outcome in _OF_NUMBERS) or case.proof == "worse"
+    return alone and by_its_numbers and any(trial.layers for trial in case.trials)
 
 
 def rescue(paths: Sequence[str], suspects: Sequence[str], known: Mapping[Layers, bool], *, most: int = 12) -> Rescue:

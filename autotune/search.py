@@ -10,7 +10,7 @@ from autotune.budget import REPORT_S, Budget
 from autotune.errors import BudgetError, NoisyMachineError, WorkloadError
 from autotune.judge.board import board as make_board
 from autotune.judge.board import cases
-from autotune.judge.noise import most_of_samples, noise_scale
+from autotune.judge.noise import measured_noise_scale, most_of_samples
 from autotune.judge.speed import beside, enough, hopeless, mean_step_time_s, paired_ratio, settled, speed
 from autotune.measure.bench import Measurer, QualityPlan, Stop
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialEnded, TrialProgress, TrialStarted
@@ -191,8 +191,7 @@ class Search:
         if batch_size is None or written is None or batch_size <= written:
             return math.inf
         if self._noise is None:
-            probes = next((m.noise for m in self.measurements if m.noise), ())
-            self._noise = noise_scale(probes) if probes else None
+            self._noise = measured_noise_scale(self.measurements)
         return 1.0 if self._noise is None else most_of_samples(self._noise, written, batch_size)
 
     def _next_rescue(self) -> _Attempt | None:
@@ -205,8 +204,7 @@ class Search:
             pace = failing.relative
             if pace is not None and (pace.low or 0.0) < self._options.minimum_gain:
                 continue  # not certain to be worth curing
-            noticed = [finding for trial in failing.trials for finding in trial.findings]
-            found = rescue_of(failing, judged, self._workload, [*noticed, *self._findings])
+            found = rescue_of(failing, judged, self._workload, self._findings)
             if found.attempt is not None:
                 attempt = failing.configuration.but(float32_layers=in_order(found.attempt, self._workload))
                 if (attempt.key, 0) not in self._done():

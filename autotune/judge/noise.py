@@ -9,11 +9,11 @@ noise scale is S / |G|^2 (there appendix A.1). Training to a given quality with 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from autotune.records import GradientNoise, NoiseScale
+from autotune.records import GradientNoise, Measurement, NoiseScale
 
 # The scale is rough, and the learning rate decides too: nothing is ruled out that a scale this many times larger would allow.
 _CAUTION = 4.0
@@ -38,6 +38,11 @@ def noise_scale(probes: Sequence[GradientNoise]) -> NoiseScale | None:
     )
 
 
+def measured_noise_scale(measurements: Iterable[Measurement]) -> NoiseScale | None:
+    """The noise scale from the run that was asked to look at it; None where none was, or where it does not tell."""
+    return noise_scale(next((m.noise for m in measurements if m.noise), ()))
+
+
 def samples_ratio(scale: float, baseline_batch: float, batch: float) -> float:
     """Samples that the baseline's batch needs over samples that another needs to the same quality, as predicted."""
     return (1.0 + baseline_batch / scale) / (1.0 + batch / scale)
@@ -55,21 +60,19 @@ def _of_probe(probe: GradientNoise) -> NoiseScale | None:
     norms, dots = np.asarray(probe.norms), np.asarray(probe.dots)
     if not (np.isfinite(norms).all() and np.isfinite(dots).all() and norms.sum() > 0.0):
         return None
-    whole = _solve(float(norms.mean()), probe.mean, count, probe.batch_size)
+    whole = _solve(float(norms.mean()), probe.mean, count)
     without = []
     for n in range(count):
         # The mean without batch n: (count m - g_n) / (count - 1).
         squared = (count**2 * probe.mean - 2.0 * count * dots[n] + norms[n]) / (count - 1) ** 2
-        without.append(
-            _solve(float((norms.sum() - norms[n]) / (count - 1)), float(squared), count - 1, probe.batch_size)
-        )
+        without.append(_solve(float((norms.sum() - norms[n]) / (count - 1)), float(squared), count - 1))
     # In the share of noise in one batch's squared gradient: it stays bounded where the scale itself does not.
     error = math.sqrt((count - 1) / count * float(np.sum((np.asarray(without) - np.mean(without)) ** 2)))
     low, high = _scale(whole - 2.0 * error, probe.batch_size), _scale(whole + 2.0 * error, probe.batch_size)
     return NoiseScale(samples=_scale(whole, probe.batch_size), low=low or 0.0, high=high)
 
 
-def _solve(small: float, large: float, count: int, batch: float) -> float:
+def _solve(small: float, large: float, count: int) -> float:
     """Share of noise in the squared gradient of one batch: S / b over |G|^2 + S / b."""
     noise = (small - large) / (1.0 - 1.0 / count)
     return noise / small

@@ -74,8 +74,7 @@ def layers(model: Any) -> list[dict[str, Any]]:
         container = bool(layer._layers) and not own and type(layer).__module__.startswith("keras.")
         if type(layer).__name__ == "InputLayer" or (container and isinstance(layer, keras.Model)):
             continue
-        path = layer.path or layer.name
-        path = path.removeprefix(f"{model.name}/")
+        path = layer_path(model, layer)
         if path in seen:
             continue
         seen.add(path)
@@ -90,6 +89,13 @@ def layers(model: Any) -> list[dict[str, Any]]:
             }
         )
     return described
+
+
+def layer_path(model: Any, layer: Any) -> str:
+    """Path of a layer below the model; the model's own name for the model itself."""
+    if layer is model:
+        return str(layer.name)
+    return str(layer.path or layer.name).removeprefix(f"{model.name}/")
 
 
 def sixteen_bit_layers(described: list[dict[str, Any]]) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from autotune.workload.describe import layer_path
 from autotune.workload.lint_code import check_code
 from autotune.workload.place import UserCode
 from autotune.workload.policy import PolicyCall
@@ -60,8 +61,7 @@ def _placed(model: Any, finding: dict[str, Any]) -> dict[str, Any]:
     layer = next((x for x in model._flatten_layers() if kind and type(x).__name__ == kind), None)
     if layer is None:
         return finding
-    path = layer.name if layer is model else (layer.path or layer.name).removeprefix(f"{model.name}/")
-    return {**finding, "layer": path}
+    return {**finding, "layer": layer_path(model, layer)}
 
 
 def _check_inputs(model: Any, x: Any) -> list[dict[str, Any]]:

@@ -9,6 +9,8 @@ import numpy as np
 import tensorflow as tf
 from keras.src.trainers.data_adapters import data_adapter_utils
 
+from autotune.workload.describe import layer_path
+
 _LIMIT = {"float16": 65504.0}
 
 
@@ -96,7 +98,7 @@ def _watch(model: Any, visits: list[tuple[Any, bool, float | None]]) -> Any:
 
 
 def _place(model: Any, layer: Any, where: str, detail: str) -> dict[str, Any]:
-    path = (layer.path or layer.name).removeprefix(f"{model.name}/")
+    path = layer_path(model, layer)
     return {"layer": path, "type": type(layer).__name__, "where": where, "detail": detail}
 
 

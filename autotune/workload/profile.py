@@ -9,6 +9,8 @@ import numpy as np
 import tensorflow as tf
 from keras.src.trainers.data_adapters import data_adapter_utils
 
+from autotune.workload.describe import layer_path
+
 # Magnitudes at and below which a format rounds to zero (half its smallest subnormal number, ties to even), and from which
 # on it rounds to infinity (IEEE 754 binary16; bfloat16: 8 bits of exponent, 7 of significand).
 _ZERO = {"float16": 2.0**-25, "bfloat16": 2.0**-134}
@@ -72,7 +74,7 @@ def _collect(model: Any, into: dict[str, list[np.ndarray]]) -> Any:
     for layer in model._flatten_layers(include_self=False):
         if isinstance(layer, keras.Model) or type(layer).__name__ == "InputLayer":
             continue
-        path = (layer.path or layer.name).removeprefix(f"{model.name}/")
+        path = layer_path(model, layer)
         object.__setattr__(layer, "call", _recording(layer.call, path, into))
         wrapped.append(layer)
 

@@ -9,6 +9,7 @@ import keras
 import numpy as np
 
 from autotune.records import Configuration, LossScale
+from autotune.workload.describe import layer_path
 
 _Schedule: Any = keras.optimizers.schedules.LearningRateSchedule
 _LossScaled = keras.optimizers.LossScaleOptimizer
@@ -126,12 +127,11 @@ def bring(model: Any, configuration: Configuration, *, step_stretch: float = 1.0
 def _keep_float32(model: Any, paths: tuple[str, ...]) -> None:
     """Layers at these paths, and all that is inside them, compute in float32; the model's own name is its ``call`` alone."""
     for layer in model._flatten_layers() if paths else ():
-        path = layer.name if layer is model else (layer.path or layer.name).removeprefix(f"{model.name}/")
+        path = layer_path(model, layer)
         if any(path == wanted or (path.startswith(f"{wanted}/") and layer is not model) for wanted in paths):
             layer.dtype_policy = "float32"
-            if hasattr(
-                layer, "finalize_state"
-            ):  # adapted statistics were already rounded to what it computed in before
+            # Adapted statistics were already rounded to what the layer computed in before.
+            if hasattr(layer, "finalize_state"):
                 layer.finalize_state()
 
 
