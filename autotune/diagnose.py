@@ -7,16 +7,17 @@ from dataclasses import replace
 from typing import Any
 
 from autotune.atomic import write_atomically
+from autotune.baseline import baseline_failure
 from autotune.capture import Captured, capture
 from autotune.errors import WorkerDied
 from autotune.judge.accuracy import is_open
-from autotune.judge.board import Case, cases
+from autotune.judge.board import Case
 from autotune.judge.findings import findings
 from autotune.judge.gradients import gradient_numerics
-from autotune.judge.speed import mean_step_time_s
 from autotune.judge.stability import stability
+from autotune.ledger import Ledger
 from autotune.measure.bench import CaptureFailed, QualityPlan
-from autotune.progress import Listener, StageStarted, TrialEnded, TrialStarted, ignore
+from autotune.progress import Listener, StageStarted, TrialStarted, ignore
 from autotune.quality_plan import quality_plan
 from autotune.records import POLICIES, Configuration, Measurement, Outcome, WorkloadInfo
 from autotune.records.codec import dumps, from_json
@@ -27,7 +28,6 @@ from autotune.reports.snippet import python_snippet
 from autotune.reports.write import shown_folder
 from autotune.rescue import Rescue as Attempt
 from autotune.rescue import attempts_at, in_order, rescue_of, wants_rescue
-from autotune.search import baseline_failure
 from autotune.settings import Settings
 from autotune.sitting import LauncherFactory, Sitting, sitting
 
@@ -53,7 +53,10 @@ def diagnose(
         BudgetError: The budget ran out before the baseline was trained.
     """
     with sitting(settings, listener, launcher) as place:
-        answer = _Run(settings, listener, place).answer(command)
+        listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
+        left_s = max(5.0, place.budget.left_s)
+        captured = capture(place.bench, str(settings.target), place.digest, settings.fit, left_s)
+        answer = _Run(settings, listener, place, captured).answer(command)
         page = place.folder.path / "diagnosis.html"
         listener(StageStarted(stage="report", detail=str(shown_folder(page))))
         write_atomically(place.folder.path / "diagnosis.json", dumps(answer))
@@ -62,119 +65,108 @@ def diagnose(
 
 
 class _Run:
-    def __init__(self, settings: Settings, listener: Listener, place: Sitting) -> None:
+    def __init__(self, settings: Settings, listener: Listener, place: Sitting, captured: Captured) -> None:
+        workload = captured.workload
         self._settings = settings
         self._listener = listener
         self._hardware = place.profile
-        self._digest = place.digest
         self._budget = place.budget
         self._bench = place.bench
-        self._folder = place.folder
+        self._captured = captured
         self._options = settings.judge_options()
-        self._measurements: list[Measurement] = []
-
-    def answer(self, command: str) -> Diagnosis:
-        captured = self._capture()
-        workload = captured.workload
-        baseline = Configuration(
+        self._baseline = Configuration(
             batch_size=workload.batch_size,
             jit_compile=workload.jit_compile,
             steps_per_execution=workload.steps_per_execution,
         )
-        plan = self._plan(workload, baseline, captured.validation_batches)
+        self._ledger = Ledger(
+            baseline=self._baseline,
+            workload=workload,
+            options=self._options,
+            folder=place.folder,
+            budget=place.budget,
+            listener=listener,
+        )
+
+    def answer(self, command: str) -> Diagnosis:
+        plan = self._plan()
         self._listener(StageStarted(stage="prove", detail="training under each policy, whatever its speed"))
-        first = self._train(baseline, 0, plan)
+        first = self._train(self._baseline, 0, plan)
         if first.outcome is not Outcome.OK:
-            raise baseline_failure(first, workload.target)
+            raise baseline_failure(first, self._captured.workload.target)
         numbers = self._profile()
         named = self._settings.policies or POLICIES
-        policies = [policy for policy in POLICIES if policy != baseline.policy and policy in named]
+        policies = [policy for policy in POLICIES if policy != self._baseline.policy and policy in named]
         for seed in range(self._options.maximum_seeds):
             for policy in policies:
-                candidate = baseline.but(policy=policy)
-                if seed > 0 and not self._wants_more(candidate, baseline, workload):
-                    continue
-                if seed > 0 and not self._known(baseline, seed):
-                    self._train(baseline, seed, plan)
-                self._train(candidate, seed, plan)
+                candidate = self._baseline.but(policy=policy)
+                if seed == 0 or self._wants_more(candidate):
+                    self._train_pair(candidate, seed, plan)
         for policy in policies:
-            self._rescue(baseline.but(policy=policy), baseline, captured, plan)
-        judged = cases(baseline, workload, self._options, self._measurements)
-        return self._diagnosis(judged, captured, numbers, plan, command)
+            self._rescue(self._baseline.but(policy=policy), plan)
+        return self._diagnosis(numbers, plan, command)
 
-    def _capture(self) -> Captured:
-        settings = self._settings
-        self._listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
-        left_s = max(5.0, self._budget.left_s)
-        return capture(self._bench, str(settings.target), self._digest, settings.fit, left_s)
-
-    def _plan(self, workload: WorkloadInfo, baseline: Configuration, validation_batches: int | None) -> QualityPlan:
+    def _plan(self) -> QualityPlan:
+        workload, captured = self._captured.workload, self._captured
         timed = self._bench.speed(
-            baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks, reference: False, input_free=True
+            self._baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks, reference: False, input_free=True
         )
         if timed.outcome is not Outcome.OK:
             raise baseline_failure(timed, workload.target)
-        self._measurements.append(timed)
-        self._folder.append(timed)
+        self._ledger.keep(timed)
         left_s = _PART_OF_BUDGET * self._budget.left_s
-        step_time_s = mean_step_time_s(timed.chunks)
         return quality_plan(
-            workload, step_time_s, left_s, epochs=self._settings.epochs, validation_batches=validation_batches
+            workload,
+            self._ledger.step_time_s,
+            left_s,
+            epochs=self._settings.epochs,
+            validation_batches=captured.validation_batches,
         )
+
+    def _train_pair(self, candidate: Configuration, seed: int, plan: QualityPlan) -> None:
+        if self._ledger.known("quality", self._baseline, seed) is None:
+            self._train(self._baseline, seed, plan)
+        self._train(candidate, seed, plan)
 
     def _train(self, configuration: Configuration, seed: int, plan: QualityPlan) -> Measurement:
         self._listener(TrialStarted(purpose="quality", configuration=configuration, seed=seed))
         started = self._budget.elapsed_s
         measured = self._bench.quality(configuration, seed, plan)
         self._budget.spent("quality", self._budget.elapsed_s - started)
-        kept = replace(measured, number=len(self._measurements), started_s=started)
-        self._measurements.append(kept)
-        self._folder.append(kept)
-        self._listener(TrialEnded(measurement=kept))
-        return kept
+        return self._ledger.keep(measured)
 
-    def _rescue(self, failing: Configuration, baseline: Configuration, captured: Captured, plan: QualityPlan) -> None:
+    def _rescue(self, failing: Configuration, plan: QualityPlan) -> None:
         """Looks for the fewest layers to keep in float32, and trains with them over seeds like a policy of its own."""
-        workload = captured.workload
-        case = self._case(failing, baseline, workload)
-        if case is None or not wants_rescue(case, baseline):
+        case = self._ledger.case_of(failing)
+        if case is None or not wants_rescue(case, self._baseline):
             return
         detail = f"looking for the layers that must stay in float32 under {failing.policy}"
         self._listener(StageStarted(stage="prove", detail=detail))
         while self._budget.expected_s("quality", 5.0) <= self._budget.left_s - _CLOSING_S:
-            found = self._rescued(case, baseline, captured)
+            found = self._rescued(case)
             if found.attempt is not None:
-                attempt = failing.but(float32_layers=in_order(found.attempt, workload))
-                if not self._known(attempt, 0):
+                attempt = failing.but(float32_layers=in_order(found.attempt, self._captured.workload))
+                if self._ledger.known("quality", attempt) is None:
                     self._train(attempt, 0, plan)
                     continue
             if found.layers is None:
                 return
             candidate = failing.but(float32_layers=found.layers)
-            seed = next((s for s in range(self._options.maximum_seeds) if not self._known(candidate, s)), None)
-            if seed is None or not self._wants_more(candidate, baseline, workload):
+            seeds = range(self._options.maximum_seeds)
+            seed = next((s for s in seeds if self._ledger.known("quality", candidate, s) is None), None)
+            if seed is None or not self._wants_more(candidate):
                 return
-            if not self._known(baseline, seed):
-                self._train(baseline, seed, plan)
-            self._train(candidate, seed, plan)
+            self._train_pair(candidate, seed, plan)
 
-    def _rescued(self, case: Case, baseline: Configuration, captured: Captured) -> Attempt:
-        judged = cases(baseline, captured.workload, self._options, self._measurements)
-        return rescue_of(case, judged, captured.workload, captured.findings)
+    def _rescued(self, case: Case) -> Attempt:
+        return rescue_of(case, self._ledger.cases(), self._captured.workload, self._captured.findings)
 
-    def _wants_more(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> bool:
-        case = self._case(candidate, baseline, workload)
+    def _wants_more(self, candidate: Configuration) -> bool:
+        case = self._ledger.case_of(candidate)
         if case is None or case.outcome is not Outcome.OK or case.accuracy is None:
             return False
         affordable = 2 * self._budget.expected_s("quality", 5.0) <= self._budget.left_s
         return is_open(case.accuracy, self._options) and affordable
-
-    def _case(self, candidate: Configuration, baseline: Configuration, workload: WorkloadInfo) -> Case | None:
-        judged = cases(baseline, workload, self._options, self._measurements)
-        return next((case for case in judged if case.configuration == candidate), None)
-
-    def _known(self, configuration: Configuration, seed: int) -> bool:
-        return any(m.configuration == configuration and m.seed == seed for m in self._measurements)
 
     def _profile(self) -> Mapping[str, Any]:
         try:
@@ -182,22 +174,15 @@ class _Run:
         except (WorkerDied, CaptureFailed):
             return {"layers": {}, "gradients": None}
 
-    def _diagnosis(
-        self,
-        judged: list[Case],
-        captured: Captured,
-        numbers: Mapping[str, Any],
-        plan: QualityPlan,
-        command: str,
-    ) -> Diagnosis:
-        workload = captured.workload
+    def _diagnosis(self, numbers: Mapping[str, Any], plan: QualityPlan, command: str) -> Diagnosis:
+        workload, judged = self._captured.workload, self._ledger.cases()
         by_policy = {c.configuration.policy: c for c in judged if not c.configuration.float32_layers}
         half = by_policy.get("mixed_float16")
         computed = {layer.path: layer.compute_dtype for layer in _layers(half)} if half is not None else {}
         return Diagnosis(
             target=workload.target,
             policies={
-                policy: replace(_policy(case, workload), rescue=self._outcome_of_rescue(case, judged, captured))
+                policy: replace(_policy(case, workload), rescue=self._outcome_of_rescue(case))
                 for policy, case in by_policy.items()
             },
             layers=tuple(
@@ -212,17 +197,17 @@ class _Run:
                 for layer in workload.layers
             ),
             gradients=gradient_numerics(_distribution(numbers["gradients"])),
-            findings=findings(judged, workload, self._hardware, self._options, captured.findings),
+            findings=findings(judged, workload, self._hardware, self._options, self._captured.findings),
             share_of_plan=plan.share,
             command=command,
         )
 
-    def _outcome_of_rescue(self, case: Case, judged: list[Case], captured: Captured) -> Rescue | None:
-        baseline, workload = judged[0].configuration, captured.workload
-        attempts = attempts_at(case, judged)
+    def _outcome_of_rescue(self, case: Case) -> Rescue | None:
+        workload = self._captured.workload
+        attempts = attempts_at(case, self._ledger.cases())
         if not attempts:
             return None
-        found = self._rescued(case, baseline, captured)
+        found = self._rescued(case)
         if found.layers is None:
             tried = f"{len(attempts)} sets of layers, all of them together among these"
             evidence = (
@@ -237,7 +222,7 @@ class _Run:
             accuracy=best.accuracy,
             steps=stability(best.trials).steps,
             evidence=_policy(best, workload).evidence,
-            snippet=python_snippet(best.configuration, baseline, workload),
+            snippet=python_snippet(best.configuration, self._baseline, workload),
         )
 
 
@@ -264,6 +249,8 @@ def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
         sixteen_bit_layers=last.sixteen_bit_layers,
         arithmetic_layers=last.arithmetic_layers,
         layers=_layers(case),
+        headroom=found.headroom,
+        loss_scale_limit=found.loss_scale_limit,
     )
 
 

@@ -23,10 +23,18 @@ _MOST_TIMES_BATCH = 16
 # Fewer updates an epoch than this, and time to quality is a matter of luck.
 _FEWEST_STEPS = 8
 _EXECUTIONS = (4, 16, 64)
+# A scale that hardly any model is beyond, where nothing is known of its gradients.
+_LOW_SCALE, _FAST_GROWTH = 2.0**10, 200
 _DTYPES = {"mixed_bfloat16": "bfloat16", "mixed_float16": "float16"}
 
 
-def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -> Plan:
+def plan(
+    profile: HardwareProfile,
+    workload: WorkloadInfo,
+    settings: Settings,
+    *,
+    predicted_loss_scale: float | None = None,
+) -> Plan:
     """Makes the search space.
 
     Batches are doubled from the written one and never halved by themselves: a smaller batch makes more updates an epoch and
@@ -36,6 +44,7 @@ def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -
         profile: What the machine is.
         workload: What is trained.
         settings: What the user asked for.
+        predicted_loss_scale: What the model's gradients allow; None when unknown.
     """
     excluded: list[Excluded] = []
     findings: list[Finding] = []
@@ -56,18 +65,21 @@ def plan(profile: HardwareProfile, workload: WorkloadInfo, settings: Settings) -
         baseline=baseline,
         policies=policies,
         batch_sizes=batches,
-        loss_scales=(
-            None,
-            LossScale(initial=2.0**10),
-            LossScale(growth_steps=200),
-            LossScale(mode="fixed", initial=1024.0, growth_steps=None),
-        ),
+        loss_scales=_loss_scales(predicted_loss_scale),
         steps_per_execution=_executions(workload),
         jit_compile=(workload.jit_compile, not workload.jit_compile),
         learning_rate_rules=("1", "sqrt", "linear") if len(batches) > 1 else ("1",),
         tf32=tuple(sorted(tf32, key=lambda value: value is not False)),
     )
     return Plan(space=space, excluded=tuple(excluded), findings=tuple(findings), hopeless_policies=hopeless)
+
+
+def wants_loss_scales(profile: HardwareProfile, settings: Settings) -> bool:
+    """Whether float16 has a chance here, so that its loss scale may matter."""
+    named = settings.policies
+    if named is not None:
+        return "mixed_float16" in named
+    return profile.device != "tpu" and slower_than_half(profile, "mixed_float16") is None
 
 
 def slower_than_half(profile: HardwareProfile, policy: str) -> float | None:
@@ -82,6 +94,21 @@ def slower_than_half(profile: HardwareProfile, policy: str) -> float | None:
             return None
         ratios.append(own / base)
     return max(ratios) if max(ratios) < _HOPELESS else None
+
+
+def _loss_scales(predicted: float | None) -> tuple[LossScale | None, ...]:
+    """Keras' own first, then dynamic ones that start where the gradients allow and one that stays there.
+
+    A dynamic scale that starts too high skips updates until it has come down; one that starts too low loses small gradients
+    until it has grown, by a factor of two in 2000 steps.
+    """
+    start = _LOW_SCALE if predicted is None else predicted
+    return (
+        None,
+        LossScale(initial=start),
+        LossScale(initial=start, growth_steps=_FAST_GROWTH),
+        LossScale(mode="fixed", initial=start, growth_steps=None),
+    )
 
 
 def _policies(

@@ -9,8 +9,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from autotune.capture import capture
-from autotune.errors import HardwareError
+from autotune.errors import HardwareError, WorkerDied
+from autotune.judge.gradients import predicted_loss_scale
+from autotune.measure.bench import Bench, CaptureFailed
 from autotune.plan import plan as make_plan
+from autotune.plan import wants_loss_scales
 from autotune.probe.ceilings import ceilings_from
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import hardware_fingerprint, recommend, software_fingerprint
@@ -23,6 +26,7 @@ from autotune.store import RunFolder, Study
 from autotune.strategies import create
 
 _CEILINGS_S = 2.0
+_PROFILE_S = 60.0
 
 
 def tune(
@@ -65,7 +69,8 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     ceilings = ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20)))
     profile = replace(place.profile, ceilings=ceilings)
     listener(StageStarted(stage="plan", detail="what is worth trying"))
-    plan = make_plan(profile, workload, settings)
+    scale = _predicted_loss_scale(bench) if wants_loss_scales(profile, settings) else None
+    plan = make_plan(profile, workload, settings, predicted_loss_scale=scale)
     strategy = create(settings.strategy, seed=settings.seed)
     recalled = folder.measurements() if settings.resume is not None else []
     search = Search(
@@ -137,6 +142,16 @@ def _identity(settings: Settings, place: Sitting) -> dict[str, str]:
         "--epochs": str(settings.epochs),
         "--metric": str(settings.metric),
     }
+
+
+def _predicted_loss_scale(bench: Bench) -> float | None:
+    """What the gradients allow with the weights that stand at ``fit``, where they are largest; None when unknown."""
+    try:
+        numbers = bench.profile(BASELINE_POLICY, 0, _PROFILE_S)
+    except (WorkerDied, CaptureFailed):
+        return None
+    gradients = numbers.get("gradients")
+    return predicted_loss_scale(None if gradients is None else gradients["largest"])
 
 
 def _room_bytes(profile: HardwareProfile) -> float:

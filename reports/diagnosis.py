@@ -9,6 +9,7 @@ from rich.text import Text
 from autotune.records.diagnosis import Diagnosis, Distribution
 from autotune.reports.diagnosis_words import headline, lost
 from autotune.reports.format import counted, percent, significant
+from autotune.reports.headroom_words import headroom_words, limit_words
 
 _NOTABLE = 1e-4
 _MOST_ROWS = 12
@@ -93,6 +94,10 @@ def _gradients(diagnosis: Diagnosis, console: Console) -> None:
     if shares:
         predicted = significant(gradients.predicted_loss_scale)
         console.print(f"of this model's gradients float16 keeps {shares}; predicted loss scale {predicted}")
+    for name, policy in diagnosis.policies.items():
+        for words in (limit_words(policy.loss_scale_limit), headroom_words(policy.headroom)):
+            if words:
+                console.print(Text(f"{name}: {words}"))
 
 
 def _share(numbers: Distribution | None) -> str:

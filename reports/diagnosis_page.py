@@ -10,6 +10,7 @@ from autotune.records.codec import dumps
 from autotune.records.diagnosis import Diagnosis, Distribution
 from autotune.reports.diagnosis_words import headline, lost
 from autotune.reports.format import percent, significant
+from autotune.reports.headroom_words import headroom_words, limit_words
 from autotune.reports.html import TEMPLATES, content_policy, environment, json_text
 from autotune.reports.model import Number
 
@@ -77,6 +78,12 @@ def render_diagnosis_page(diagnosis: Diagnosis) -> str:
             gradients=histogram(diagnosis.gradients.all),
             surviving=[
                 (name, percent(share)) for name, share in diagnosis.gradients.surviving.items() if share is not None
+            ],
+            half=[
+                f"{name}: {words}"
+                for name, found in diagnosis.policies.items()
+                for words in (limit_words(found.loss_scale_limit), headroom_words(found.headroom))
+                if words
             ],
             predicted=significant(diagnosis.gradients.predicted_loss_scale),
             edges={"zero": _at(_ZERO), "subnormal": _at(_SUBNORMAL), "end": _at(_END), "width": _at(_LAST + 1)},

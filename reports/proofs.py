@@ -6,6 +6,7 @@ import math
 
 from autotune.records import AccuracyEvidence, Recommendation, SpeedEvidence
 from autotune.reports import format as write
+from autotune.reports.headroom_words import headroom_words, limit_words
 from autotune.reports.model import Fact, Interval, Proof, State
 
 _NEAR_LIMIT = 0.9
@@ -141,6 +142,8 @@ def _stability(recommendation: Recommendation) -> Proof | None:
     text = ", ".join(parts)
     if policy == "mixed_bfloat16" and evidence.loss_scale_final is None:
         text += " (bfloat16 needs no loss scale)"
+    if evidence.headroom is not None and evidence.headroom.reaches_limit_at_step is not None:
+        state = "open"
     facts = [
         Fact(label="steps", value=write.count(evidence.steps)),
         Fact(label="non-finite steps", value=write.count(evidence.nonfinite_steps, missing="not watched")),
@@ -152,6 +155,10 @@ def _stability(recommendation: Recommendation) -> Proof | None:
             Fact(label="loss scale, first", value=write.scale(evidence.loss_scale_initial)),
             Fact(label="loss scale, last", value=write.scale(evidence.loss_scale_final)),
         ]
+    if limit_words(evidence.loss_scale_limit):
+        facts.append(Fact(label="loss scale, limit", value=limit_words(evidence.loss_scale_limit)))
+    if headroom_words(evidence.headroom):
+        facts.append(Fact(label="headroom", value=headroom_words(evidence.headroom)))
     return Proof(label="stable", state=state, text=text, facts=tuple(facts))
 
 
@@ -199,6 +206,10 @@ def _own_accuracy(evidence: AccuracyEvidence) -> str:
 
 def _accuracy_facts(evidence: AccuracyEvidence, digits: int | None) -> tuple[Fact, ...]:
     interval = difference_interval(evidence)
+    singly: tuple[Fact, ...] = ()
+    if evidence.examples and evidence.agreement is not None:
+        share = write.percent(evidence.agreement)
+        singly = (Fact(label="single examples", value=f"both right or both wrong on {share} of {evidence.examples:,}"),)
     return (
         Fact(label="verdict", value=evidence.verdict),
         Fact(label="metric", value=f"{evidence.metric or 'unknown'} ({evidence.source})"),
@@ -210,6 +221,7 @@ def _accuracy_facts(evidence: AccuracyEvidence, digits: int | None) -> tuple[Fac
         Fact(label="seeds, independent", value=f"{evidence.seeds}, {evidence.independent_seeds}"),
         Fact(label="samples seen", value=write.count(evidence.samples_seen, missing="unknown")),
         Fact(label="share of the plan", value=write.percent(evidence.share_of_plan)),
+        *singly,
     )
 
 

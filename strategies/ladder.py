@@ -1,16 +1,17 @@
 """What a performance engineer does by hand: policies at the written batch, the knobs on the best of them, then the batch.
 
 The learning rate is never touched: it does not change the time, so the prover varies it. Other loss scales are timed only
-where float16 is the fastest policy and its updates fail at Keras' own scale: one after the other, and the first that lives
-stands for the policy. A scale that lives is left alone. Another dynamic one does the same arithmetic, and a fixed one saves
-a check of the gradients that a long run is better off with.
+where float16 is the fastest policy and its updates fail at Keras' own scale, or it learns worse while the gradients allow a
+larger one: one after the other, and the first that lives stands for the policy. A scale that lives is left alone. Another
+dynamic one does the same arithmetic, and a fixed one saves a check of the gradients that a long run is better off with.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
-from autotune.records import Board, Configuration, Outcome, Plan, Standing
+from autotune.records import Board, Configuration, LossScale, Outcome, Plan, Standing
 from autotune.records.configuration import REFERENCE_POLICIES
 
 # The ladder of batches ends where twice the batch brings less than this in samples a second.
@@ -72,7 +73,7 @@ def _best_policy(plan: Plan, board: Board) -> tuple[Configuration, Configuration
                 if _speed(standing, False) > speed:
                     best, speed = scaled, _speed(standing, False)
                 break
-            if standing.outcome not in _OF_NUMBERS:
+            if standing.outcome not in _OF_NUMBERS and not (_learns_worse(scaled, board) and _larger(scales)):
                 break
     for standing in board.standings:  # policies that work once some layers stay in float32
         point = standing.configuration
@@ -83,6 +84,15 @@ def _best_policy(plan: Plan, board: Board) -> tuple[Configuration, Configuration
         if certain >= _LEAST_STEP and _speed(standing, False) > speed:
             best, speed = point, _speed(standing, False)
     return best, cure if hoped > speed * _LEAST_KNOB else None
+
+
+def _learns_worse(point: Configuration, board: Board) -> bool:
+    return any(s.configuration == point and s.proof == "worse" for s in board.standings)
+
+
+def _larger(scales: Sequence[LossScale | None]) -> bool:
+    """Whether the gradients allow a larger scale than Keras' own, so that small ones may be lost at that."""
+    return any(scale is not None and scale.initial > LossScale().initial for scale in scales)
 
 
 def _disproved(point: Configuration, board: Board) -> bool:

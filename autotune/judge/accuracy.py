@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autotune.judge.examples import agreement
 from autotune.judge.noninferiority import Comparison, compare, metric_step
 from autotune.records import AccuracyEvidence, JudgeOptions, Measurement, Outcome, WorkloadInfo
 
@@ -64,6 +65,9 @@ def accuracy(
         "share_of_plan": min(shares, default=None),
         "paired": paired(pairs),
     }
+    singly = agreement(pairs)
+    if singly is not None:
+        known |= {"examples": singly.examples, "agreement": singly.same, "example_spread": singly.spread}
     base = [q for a, _ in pairs if (q := quality(a, metric)) is not None]
     if base:
         known |= {"baseline": float(np.mean(base)), "margin": margin_of(base, options)}
@@ -87,7 +91,14 @@ def accuracy(
         reason = f"{metric} is 0 in the baseline, and a share of 0 is no margin: give an absolute tolerance"
         return AccuracyEvidence(**known, difference=float(np.mean(differences)), reason=reason)
     step = metric_step([v for pair in pairs for m in pair for v in _values(m, metric)])
-    result = compare(differences, margin, options, step=step, noise=_noise(baseline.values(), metric, spread))
+    result = compare(
+        differences,
+        margin,
+        options,
+        step=step,
+        example_spread=known.get("example_spread") or 0.0,
+        noise=_noise(baseline.values(), metric, spread),
+    )
     return AccuracyEvidence(
         **known,
         difference=result.mean,

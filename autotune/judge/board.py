@@ -90,12 +90,10 @@ def cases(
     ]
 
 
-def board(
-    baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]
-) -> Board:
+def board_of(baseline: Configuration, judged: Iterable[Case]) -> Board:
     """The standings, as the search reads them."""
     standings = []
-    for case in cases(baseline, workload, options, measurements):
+    for case in judged:
         relative = case.relative
         standings.append(
             Standing(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from autotune.judge.board import Case
 from autotune.judge.failures import about, of_outcome, precision_alone
+from autotune.judge.headroom import headroom
 from autotune.judge.noninferiority import metric_step
 from autotune.judge.speed import speed
 from autotune.records import (
@@ -23,6 +24,9 @@ from autotune.records import (
 INPUT_BOUND = 0.30
 _NEAR_LIMIT = 0.90
 _SLOW = 0.67
+# Factor to float16's end below which a longer run may well get there.
+_LITTLE_HEADROOM = 4.0
+_KEEP = 'keep this layer in float32 (dtype="float32"), or scale what it puts out'
 
 
 def findings(
@@ -58,6 +62,7 @@ def findings(
     found += _of_baseline(cases, workload)
     found += _of_memory(cases, options)
     found += _of_accuracy(cases, precision, workload)
+    found += [finding for case in precision for finding in _of_headroom(case)]
     return tuple(dict.fromkeys(found))
 
 
@@ -146,6 +151,24 @@ def _of_memory(cases: Sequence[Case], options: JudgeOptions) -> list[Finding]:
         for case in cases
         if case.peak_memory_bytes is not None and _NEAR_LIMIT * limit <= case.peak_memory_bytes <= limit
     ]
+
+
+def _of_headroom(case: Case) -> list[Finding]:
+    found = headroom(case.trials)
+    if found is None or case.fault is not None or found.largest_activation is None:
+        return []
+    where = found.layer or "a layer"
+    size = f"{found.largest_activation:.3g}"
+    if found.reaches_limit_at_step is not None and found.planned_steps is not None:
+        message = (
+            f"the largest activation ({where}) grows: {size} so far, and past float16's end, 65504, at about step "
+            f"{found.reaches_limit_at_step:,} of {found.planned_steps:,} if it goes on"
+        )
+        return [replace(about(case, "activations_grow", Severity.WARNING, message, advice=_KEEP), layer=found.layer)]
+    if found.activation_headroom is not None and found.activation_headroom < _LITTLE_HEADROOM:
+        message = f"the largest activation, {size} ({where}), is near float16's end, 65504"
+        return [replace(about(case, "little_headroom", Severity.INFO, message, advice=_KEEP), layer=found.layer)]
+    return []
 
 
 def _of_accuracy(cases: Sequence[Case], precision: Sequence[Case], workload: WorkloadInfo) -> list[Finding]:

@@ -62,13 +62,14 @@ def look_alpha(count: int, options: JudgeOptions) -> float:
     return ALPHA * (1.0 - _FIRST_SHARE) / (looks - 1)
 
 
-def spread_of(differences: np.ndarray, step: float = 0.0) -> np.ndarray:
-    """Standard deviation over seeds, at least that of rounding to the metric's step, step / sqrt(12).
+def spread_of(differences: np.ndarray, step: float = 0.0, example_spread: float = 0.0) -> np.ndarray:
+    """Standard deviation over seeds, at least what a finite validation set explains.
 
     A metric over few validation examples moves in steps: three runs on the same step have no spread to be seen and are
-    no three runs that agree exactly.
+    no three runs that agree exactly; rounding alone scatters by step / sqrt(12). Where single examples could be compared,
+    their own differences tell how far a mean over them scatters, and that with few seeds too.
     """
-    return np.asarray(np.maximum(differences.std(axis=-1, ddof=1), step / math.sqrt(12.0)))
+    return np.asarray(np.maximum(differences.std(axis=-1, ddof=1), max(step / math.sqrt(12.0), example_spread)))
 
 
 def half_width(spread: np.ndarray, count: int, options: JudgeOptions) -> np.ndarray:
@@ -91,7 +92,13 @@ def is_worse(mean: np.ndarray, half: np.ndarray, margin: float) -> np.ndarray:
 
 
 def compare(
-    differences: Sequence[float], margin: float, options: JudgeOptions, *, step: float = 0.0, noise: float | None = None
+    differences: Sequence[float],
+    margin: float,
+    options: JudgeOptions,
+    *,
+    step: float = 0.0,
+    example_spread: float = 0.0,
+    noise: float | None = None,
 ) -> Comparison:
     """Compares paired differences with a margin.
 
@@ -100,6 +107,7 @@ def compare(
         margin: How much worse is still as good.
         options: Seeds at the first and the last look.
         step: Smallest change that the metric can show; 0 where it is continuous.
+        example_spread: Standard error of a pair's difference over the validation examples; 0 when unknown.
         noise: How far runs of the baseline lie apart; None when unknown.
     """
     values = np.asarray(differences, dtype=float)
@@ -107,7 +115,7 @@ def compare(
     if count < options.minimum_seeds:
         certain = noise is not None and bool(np.all(values < -_HOPELESS * max(margin, noise)))
         return Comparison(verdict="worse" if certain else None, mean=mean)
-    spread = spread_of(values, step)
+    spread = spread_of(values, step, example_spread)
     half = half_width(spread, count, options)
     verdict: AccuracyVerdictName | None = None
     if is_match(values.mean(), spread, half, margin):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from scipy import stats
 
+from autotune.judge.headroom import headroom
 from autotune.records import Measurement, Outcome, StabilityEvidence
 
 # Share of updates that may be skipped once the loss scale has settled.
@@ -36,6 +37,10 @@ def stability(measurements: Iterable[Measurement]) -> StabilityEvidence:
         skipped_fraction=lost / counted if counted else None,
         loss_scale_initial=next((m.loss_scale_initial for m in trials if m.loss_scale_initial is not None), None),
         loss_scale_final=next((m.loss_scale_final for m in reversed(trials) if m.loss_scale_final is not None), None),
+        loss_scale_limit=next(
+            (m.scale_limit.largest_scale for m in trials if m.scale_limit and m.scale_limit.met), None
+        ),
+        headroom=headroom(trials),
     )
 
 
@@ -98,6 +103,10 @@ def fault(measurement: Measurement) -> str | None:
     if measurement.loss_scale_final is not None and measurement.loss_scale_final < LEAST_SCALE:
         scale = f"{measurement.loss_scale_final:.3g}"
         return f"the loss scale fell to {scale}: the gradients are not finite at any useful scale, updates are skipped"
+    limit = measurement.scale_limit
+    if limit is not None and limit.met and not limit.finite:
+        scale = "" if limit.largest_scale is None else f", beyond {limit.largest_scale:.3g}"
+        return f"weights are not finite once the loss scale meets its limit{scale}: an update that overflows is applied"
     count = skipped(measurement)
     if count is not None and too_many(*count):
         return f"{count[0]} of {count[1]} updates were skipped after the loss scale had settled"

@@ -9,12 +9,14 @@ from autotune.records import (
     Chunk,
     Configuration,
     CurvePoint,
+    ExampleScores,
     Finding,
     GradientNoise,
     LayerInfo,
     Measurement,
     Outcome,
     Purpose,
+    ScaleLimit,
     Severity,
     StepTrace,
 )
@@ -77,6 +79,8 @@ def measurement_from(
             loss=tuple(trace.get("loss") or ()),
             loss_scale=tuple(trace.get("loss_scale") or ()),
             updates=tuple(trace.get("updates") or ()),
+            largest_activation=tuple(trace.get("largest_activation") or ()),
+            largest_gradient=tuple(trace.get("largest_gradient") or ()),
         ),
         layers=tuple(LayerInfo(**layer) for layer in event.get("layers") or ()),
         findings=tuple(findings),
@@ -84,6 +88,11 @@ def measurement_from(
             GradientNoise(**{**probe, "norms": tuple(probe["norms"]), "dots": tuple(probe["dots"])})
             for probe in event.get("noise") or ()
         ),
+        largest_activations=dict(event.get("largest_activations") or {}),
+        scale_limit=ScaleLimit(**limit) if (limit := event.get("scale_limit")) else None,
+        examples=ExampleScores(**{**seen, "scores": tuple(seen["scores"])})
+        if (seen := event.get("examples"))
+        else None,
         **values,
     )
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NoReturn
 
 from autotune.measure.channel import Channel
+from autotune.measure.fit import Fit
 from autotune.measure.protocol import Message
 from autotune.measure.spec import WorkerSpec
 from autotune.measure.trials import Trials
@@ -124,7 +125,8 @@ class Session:
         describe.build(call.model, feed.first_batch)
         model_state = state.ModelState(call.model)
         sorted_callbacks = callbacks.sort(call.arguments.get("callbacks"))
-        trials = Trials(
+        described = self._describe(call, feed, model_state, sorted_callbacks)
+        on = Fit(
             channel=self._channel,
             spec=self._spec,
             call=call,
@@ -135,10 +137,10 @@ class Session:
             effects=self._effects,
             user=self._user,
             seed_fit=lambda: seeds.seed_fit(script_seed, self._spec.seed),
+            metric=described["workload"]["metric"],
         )
-        self._channel.send(
-            "captured", **self._describe(call, feed, model_state, sorted_callbacks), setup_s=time.monotonic() - started
-        )
+        self._channel.send("captured", **described, setup_s=time.monotonic() - started)
+        trials = Trials(on)
         while True:
             command = self._channel.next()
             if command["op"] == "exit":

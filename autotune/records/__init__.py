@@ -11,7 +11,7 @@ from autotune.records.configuration import (
 )
 from autotune.records.finding import Finding, Severity
 from autotune.records.hardware import Ceiling, CpuInfo, GpuInfo, HardwareProfile, SoftwareInfo, TpuInfo
-from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, Purpose, StepTrace
+from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, Purpose
 from autotune.records.noise import GradientNoise, NoiseScale
 from autotune.records.recommendation import (
     AccuracyEvidence,
@@ -19,6 +19,7 @@ from autotune.records.recommendation import (
     CandidateRow,
     CostEvidence,
     Curve,
+    HeadroomEvidence,
     MemoryEvidence,
     PolicyRow,
     Recommendation,
@@ -28,6 +29,7 @@ from autotune.records.recommendation import (
 )
 from autotune.records.run import Excluded, JudgeOptions, RunRecord
 from autotune.records.space import Plan, SearchSpace
+from autotune.records.watched import ExampleScores, ScaleLimit, StepTrace
 from autotune.records.workload import FitCall, LayerInfo, WorkloadInfo
 
 __all__ = [
@@ -46,12 +48,14 @@ __all__ = [
     "CpuInfo",
     "Curve",
     "CurvePoint",
+    "ExampleScores",
     "Excluded",
     "Finding",
     "FitCall",
     "GpuInfo",
     "GradientNoise",
     "HardwareProfile",
+    "HeadroomEvidence",
     "JudgeOptions",
     "LayerInfo",
     "LossScale",
@@ -65,6 +69,7 @@ __all__ = [
     "Purpose",
     "Recommendation",
     "RunRecord",
+    "ScaleLimit",
     "SearchSpace",
     "Severity",
     "SoftwareInfo",

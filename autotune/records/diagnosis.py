@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from autotune.records.finding import Finding
 from autotune.records.measurement import Outcome
-from autotune.records.recommendation import AccuracyEvidence
+from autotune.records.recommendation import AccuracyEvidence, HeadroomEvidence
 from autotune.records.workload import LayerInfo
 
 
@@ -133,6 +133,9 @@ class PolicyDiagnosis:
         arithmetic_layers: Layers with arithmetic.
         layers: Layers as this policy made them.
         rescue: What keeping layers in float32 did; None where it was not tried.
+        headroom: How near float16 came to its end; None without float16.
+        loss_scale_limit: Largest scale at which an update was applied while the scale was made to grow until it met its
+            limit; None where that was not seen.
     """
 
     outcome: Outcome
@@ -144,6 +147,8 @@ class PolicyDiagnosis:
     arithmetic_layers: int | None = None
     layers: tuple[LayerInfo, ...] = ()
     rescue: Rescue | None = None
+    headroom: HeadroomEvidence | None = None
+    loss_scale_limit: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Literal
 from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.noise import GradientNoise
+from autotune.records.watched import ExampleScores, ScaleLimit, StepTrace
 from autotune.records.workload import LayerInfo
 
 Purpose = Literal["speed", "quality", "duel", "soak"]
@@ -63,21 +64,6 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class StepTrace:
-    """What every step of an instrumented run left behind; lists are parallel, one entry a step.
-
-    Attributes:
-        loss: Loss of that batch alone, unscaled; None where not finite.
-        loss_scale: Scale after the step; empty without loss scaling.
-        updates: Updates applied so far; empty where the optimizer does not count.
-    """
-
-    loss: tuple[float | None, ...] = ()
-    loss_scale: tuple[float, ...] = ()
-    updates: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class Measurement:
     """Raw results of one trial.
 
@@ -119,6 +105,9 @@ class Measurement:
         started_s: Seconds since the run began.
         findings: What the worker noticed.
         noise: Gradients of several batches before and after the run; empty where that was not asked for.
+        largest_activations: Path of a float16 layer to the largest magnitude that it put out; empty without any.
+        scale_limit: What happened when the loss scale met its limit; None where that was not tried.
+        examples: The metric on single validation examples at the end; None where it is no mean over examples.
     """
 
     number: int
@@ -156,3 +145,6 @@ class Measurement:
     started_s: float | None = None
     findings: tuple[Finding, ...] = ()
     noise: tuple[GradientNoise, ...] = ()
+    largest_activations: Mapping[str, float | None] = field(default_factory=dict)
+    scale_limit: ScaleLimit | None = None
+    examples: ExampleScores | None = None

@@ -54,6 +54,10 @@ class AccuracyEvidence:
         share_of_plan: Part of the planned run that the evidence saw, 0 to 1.
         independent_seeds: Seeds whose runs really differed.
         paired: Whether data order was the same on both sides in every pair; None when not known.
+        examples: Validation examples that both sides of the pairs were compared on one by one; 0 where that cannot be done.
+        agreement: Share of these on which both scored the same.
+        example_spread: What the difference of a pair scatters by because the validation set is finite: standard deviation of
+            the differences of single examples over the square root of their number.
     """
 
     metric: str | None = None
@@ -73,12 +77,49 @@ class AccuracyEvidence:
     detectable: float | None = None
     share_of_plan: float | None = None
     paired: bool | None = None
+    examples: int = 0
+    agreement: float | None = None
+    example_spread: float | None = None
     reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class HeadroomEvidence:
+    """How near float16 came to its end, 65504, over all recorded runs.
+
+    Attributes:
+        largest_activation: Largest output of a layer that computes in float16; None where one was not finite.
+        activation_headroom: Factor from that to float16's end.
+        layer: The layer that put it out.
+        largest_gradient: Largest gradient of a weight, the loss scale taken out.
+        reaches_limit_at_step: Where the activations will be at the end if they go on growing as they did; None where they do
+            not grow, or not so far within the planned run.
+        planned_steps: Steps of the planned run.
+    """
+
+    largest_activation: float | None = None
+    activation_headroom: float | None = None
+    layer: str | None = None
+    largest_gradient: float | None = None
+    reaches_limit_at_step: int | None = None
+    planned_steps: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class StabilityEvidence:
-    """What happened to the updates, over all steps measured with this configuration."""
+    """What happened to the updates, over all steps measured with this configuration.
+
+    Attributes:
+        steps: Steps of all its trials.
+        nonfinite_steps: Steps with a loss that was not finite; None where not watched.
+        skipped_updates: Updates skipped once the loss scale had settled.
+        skipped_fraction: Share of the updates that this counts for.
+        loss_scale_initial: First scale; None without scaling.
+        loss_scale_final: Last scale.
+        loss_scale_limit: Largest scale at which an update was applied while the scale was made to grow until it met its
+            limit; None where that was not tried or the limit was not met.
+        headroom: How near float16 came to its end; None without float16.
+    """
 
     steps: int = 0
     nonfinite_steps: int | None = None
@@ -86,6 +127,8 @@ class StabilityEvidence:
     skipped_fraction: float | None = None
     loss_scale_initial: float | None = None
     loss_scale_final: float | None = None
+    loss_scale_limit: float | None = None
+    headroom: HeadroomEvidence | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

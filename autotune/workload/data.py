@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import time
+from collections.abc import Iterator
 from typing import Any, Literal
 
 import keras
@@ -90,6 +91,25 @@ class Feed:
         samples = next((a.shape[0] for a in keras.tree.flatten(self.validation) if hasattr(a, "shape")), None)
         batch = self._fit.get("validation_batch_size") or self._fit.get("batch_size") or _KERAS_BATCH
         return None if samples is None else math.ceil(samples / batch)
+
+    def validation_examples(self) -> tuple[Iterator[Any], int | None] | None:
+        """Validation batches in an order of their own, and how many examples they hold (None when unknown).
+
+        None where looking at them would use them up, or another order would come next time.
+        """
+        data = self.validation
+        batch = self._fit.get("validation_batch_size") or self.batch_size or _KERAS_BATCH
+        if isinstance(data, tuple | list) and 2 <= len(data) <= 3:
+            samples = next((int(a.shape[0]) for a in keras.tree.flatten(data) if hasattr(a, "shape")), None)
+            adapter = data_adapters.get_data_adapter(
+                *data, batch_size=batch, shuffle=False
+            )  # the order of the arrays, as evaluate takes them
+            return iter(adapter.get_tf_dataset()), samples
+        if isinstance(data, tf.data.Dataset):
+            batches = self.validation_batches
+            size = _static_batch(data)
+            return iter(data), None if batches is None or size is None else batches * size
+        return None
 
     @property
     def again(self) -> bool:

@@ -9,6 +9,8 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from autotune.workload.headroom import SizeWatch
+
 _LIMIT = 200_000
 _FIRST = 4
 
@@ -21,12 +23,13 @@ class StepRecorder:
     Args:
         model: The compiled model.
         steps: Steps that will be run; more are not recorded.
+        sizes: Whether to watch how large float16 values become.
     """
 
-    def __init__(self, model: Any, steps: int) -> None:
+    def __init__(self, model: Any, steps: int, *, sizes: bool = True) -> None:
         self._model = model
         self.active = not model.run_eagerly and getattr(model, "_distribute_strategy", None) is None
-        self._size = min(max(steps, 1), _LIMIT)
+        self.size = min(max(steps, 1), _LIMIT)
         self._batch_loss: Any = None
         self._plain_step = model.train_step
         self._plain_loss = model.compute_loss
@@ -35,10 +38,11 @@ class StepRecorder:
         optimizer = model.optimizer
         self._scaled = isinstance(optimizer, keras.optimizers.LossScaleOptimizer)
         self._counter = tf.Variable(0, dtype=tf.int32, trainable=False)
-        self._loss = tf.Variable(tf.fill([self._size], float("nan")), trainable=False)
-        self._scale = tf.Variable(tf.zeros([self._size if self._scaled else 1]), trainable=False)
-        self._updates = tf.Variable(tf.zeros([self._size], tf.int32), trainable=False)
+        self._loss = tf.Variable(tf.fill([self.size], float("nan")), trainable=False)
+        self._scale = tf.Variable(tf.zeros([self.size if self._scaled else 1]), trainable=False)
+        self._updates = tf.Variable(tf.zeros([self.size], tf.int32), trainable=False)
         self._data = tf.Variable(tf.zeros([_FIRST]), trainable=False)
+        self._sizes = SizeWatch(model, self.size) if sizes and optimizer is not None else None
 
     def __enter__(self) -> StepRecorder:
         """Puts the wrapped step in place."""
@@ -46,6 +50,8 @@ class StepRecorder:
             object.__setattr__(self._model, "compute_loss", self._loss_of)
             object.__setattr__(self._model, "train_step", self._step)
             self._model.train_function = None
+            if self._sizes is not None:
+                self._sizes.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -54,16 +60,29 @@ class StepRecorder:
             for name in ("compute_loss", "train_step"):
                 vars(self._model).pop(name, None)
             self._model.train_function = None
+            if self._sizes is not None:
+                self._sizes.stop()
+
+    @property
+    def steps(self) -> int:
+        """Steps recorded so far."""
+        return min(int(self._counter.numpy()), self.size) if self.active else 0
+
+    @property
+    def watches_sizes(self) -> bool:
+        """Whether float16 values are watched."""
+        return self.active and self._sizes is not None and self._sizes.active
 
     def read(self) -> dict[str, Any]:
         """What was recorded, as plain lists; empty where nothing is."""
         if not self.active:
             return {}
-        steps = min(int(self._counter.numpy()), self._size)
+        steps = self.steps
         return {
             "loss": [float(v) for v in self._loss.numpy()[:steps]],
             "loss_scale": [float(v) for v in self._scale.numpy()[:steps]] if self._scaled else [],
             "updates": [int(v) for v in self._updates.numpy()[:steps]],
+            **({} if self._sizes is None else self._sizes.read(steps)),
         }
 
     def data_hash(self) -> str | None:
@@ -83,7 +102,7 @@ class StepRecorder:
         if loss is None:  # a step that computes its loss in its own way: what it returns is all there is
             loss = logs.get("loss") if isinstance(logs, dict) else logs
         index = self._counter
-        place = tf.reshape(tf.minimum(index, self._size - 1), [1, 1])
+        place = tf.reshape(tf.minimum(index, self.size - 1), [1, 1])
         if loss is not None:
             value = tf.reshape(tf.reduce_mean(tf.cast(tf.convert_to_tensor(loss), tf.float32)), [1])
             self._loss.scatter_nd_update(place, value)
@@ -94,6 +113,8 @@ class StepRecorder:
             plain = optimizer.inner_optimizer if self._scaled else optimizer
             counter = tf.cast(tf.convert_to_tensor(plain._iterations), tf.int32)
             self._updates.scatter_nd_update(place, tf.reshape(counter, [1]))
+        if self._sizes is not None:
+            self._sizes.end_step(place)
         first = tf.reshape(tf.minimum(index, _FIRST - 1), [1, 1])
         self._data.scatter_nd_add(first, tf.where(index < _FIRST, tf.reshape(_sum_of(data), [1]), tf.zeros([1])))
         index.assign_add(1)

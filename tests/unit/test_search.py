@@ -128,12 +128,12 @@ def test_an_heir_has_its_duel_when_the_leader_loses_the_lead_in_its_own(tmp_path
     # The search proves the leader alone; the heir is proven here so that it may inherit.
     proven = Machine(tmp_path / "other", by_policy(mixed_float16=Behaviour(step_time_s=0.006)))
     assert proven.run() == FLOAT16
-    machine.search.measurements += [
+    machine.search.measurements.extend(
         replace(m, number=len(machine.search.measurements) + n)
         for n, m in enumerate(proven.search.measurements)
         if m.configuration == FLOAT16 and m.purpose == "quality"
-    ]
-    machine.search.duels()
+    )
+    machine.search.close()
     machine.folder.close()
     assert machine.asked("duel") == [BFLOAT16, FLOAT16]
     assert machine.search.leader() == FLOAT16

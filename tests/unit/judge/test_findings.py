@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from autotune.judge.board import board, cases
+from autotune.judge.board import board_of, cases
 from autotune.judge.findings import findings
 from autotune.records import Finding, GpuInfo, JudgeOptions, Measurement, Outcome, Severity
 from tests.unit.builders import BASELINE, BFLOAT16, FLOAT16, hardware, quality_run, speed_trial, workload
@@ -127,13 +127,11 @@ def test_static_checks_are_confirmed_or_not() -> None:
 def test_standings_follow_from_measurements() -> None:
     """Speed by what decides it, proof by outcome and verdict."""
     scaled = BASELINE.but(batch_size=64, learning_rate_factor=2.0)
-    standings = board(
-        BASELINE, workload(), OPTIONS,
-        [
-            speed_trial(), speed_trial(BASELINE.but(batch_size=64), 0.01), quality_run(BASELINE, 0, [0.9, 0.95]),
-            quality_run(scaled, 0, [0.9, 0.95]), replace(speed_trial(FLOAT16), outcome=Outcome.NON_FINITE, reason="x"),
-        ],
-    )  # fmt: skip
+    measured = [
+        speed_trial(), speed_trial(BASELINE.but(batch_size=64), 0.01), quality_run(BASELINE, 0, [0.9, 0.95]),
+        quality_run(scaled, 0, [0.9, 0.95]), replace(speed_trial(FLOAT16), outcome=Outcome.NON_FINITE, reason="x"),
+    ]  # fmt: skip
+    standings = board_of(BASELINE, cases(BASELINE, workload(), OPTIONS, measured))
     assert standings.of(BASELINE).proof == "matches"  # type: ignore[union-attr]
     own = standings.of(BASELINE)
     assert own is not None and (own.relative_speed_low, own.relative_speed_high) == (1.0, 1.0)
@@ -151,6 +149,6 @@ def test_a_gain_that_was_not_reached_is_bounded() -> None:
         quality_run(BASELINE, 0, [0.9, 0.95]),
         quality_run(double, 0, [0.5, 0.6]),
     ]
-    standing = board(BASELINE, workload(), OPTIONS, measured).of(double)
+    standing = board_of(BASELINE, cases(BASELINE, workload(), OPTIONS, measured)).of(double)
     assert standing is not None and standing.time_to_quality is None
     assert standing.time_to_quality_high is not None and standing.time_to_quality_high < 2.2

@@ -164,3 +164,15 @@ def test_a_batch_that_cannot_be_seen_is_left_alone() -> None:
         timed.append(point)
         now = replace(now, standings=(*now.standings, machine()(point)))
     assert {point.batch_size for point in timed} == {None} and len(timed) >= 4
+
+
+def test_a_larger_loss_scale_where_float16_learns_worse_and_the_gradients_allow_one() -> None:
+    """Small gradients are lost at Keras' own scale; where no larger one is allowed, no other scale is tried."""
+    run = machine({**SPEEDS, "mixed_float16": 2.5}, largest=32)
+    worse = proven(run(FLOAT16), "worse")
+    assert all(point.policy != "mixed_float16" for point in climbed(run, run(BFLOAT16), worse))
+    high = LossScale(initial=2.0**20)
+    plan = replace(PLAN, space=replace(PLAN.space, loss_scales=(None, high, FIXED)))
+    timed = climbed(run, run(BFLOAT16), worse, plan=plan)
+    assert timed[0] == FLOAT16.but(loss_scale=high)
+    assert FLOAT16.but(loss_scale=FIXED) not in timed

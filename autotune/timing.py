@@ -1,0 +1,153 @@
+"""Speed trials: the baseline's first, then each raced against it."""
+
+from __future__ import annotations
+
+import math
+
+from autotune.baseline import baseline_failure
+from autotune.budget import Budget
+from autotune.errors import BudgetError, NoisyMachineError
+from autotune.judge.speed import beside, enough, hopeless, settled, speed
+from autotune.ledger import Ledger
+from autotune.measure.bench import Measurer, Stop
+from autotune.progress import Listener, TrialProgress, TrialStarted
+from autotune.records import Chunk, Configuration, Measurement, Outcome, Plan
+from autotune.store import Study
+
+CHUNK_S = 0.15
+_LEAST_CHUNKS = 4
+_LEAST_TIME_S = 3.0
+# Half width of the interval of the baseline's step time beyond which no comparison can be trusted.
+_TOO_NOISY = 0.6
+# Where all else is compared with its trial, that goes on this many times longer until it is known well enough.
+_BASELINE_PATIENCE, _BASELINE_PATIENCE_BESIDE = 5.0, 2.5
+_GOOD_ENOUGH = 0.04
+# Peaks of the baseline that two workers side by side may take, with a margin.
+_WORKERS_BESIDE = 2.5
+
+
+class Timing:
+    """Times configurations, and tells the study.
+
+    Args:
+        ledger: Keeps what is measured.
+        bench: Measures.
+        plan: Space and hopeless policies.
+        study: The Optuna study.
+        budget: Time.
+        listener: Is told what happens.
+        room_bytes: Memory for workers. Trials are timed with the baseline beside them, for machines that others work on change
+            their pace, where two workers fit; 0 where they must not be at work at once, as on a GPU.
+    """
+
+    def __init__(
+        self,
+        *,
+        ledger: Ledger,
+        bench: Measurer,
+        plan: Plan,
+        study: Study,
+        budget: Budget,
+        listener: Listener,
+        room_bytes: float = math.inf,
+    ) -> None:
+        self._ledger = ledger
+        self._bench = bench
+        self._plan = plan
+        self._study = study
+        self._budget = budget
+        self._listener = listener
+        self._room_bytes = room_bytes
+
+    def baseline(self) -> None:
+        """Times the baseline, which all else is compared with.
+
+        Raises:
+            BudgetError: No time is left for it.
+            WorkloadError: It fails or is not finite.
+            NoisyMachineError: Its step time cannot be told.
+        """
+        ledger = self._ledger
+        if self._budget.left_s < _LEAST_TIME_S:
+            raise BudgetError(
+                f"the budget ran out before the baseline was measured: {self._budget.elapsed_s:.0f} s went by until fit",
+                hint=f"give at least --budget {2 * self._budget.elapsed_s + 30:.0f}s",
+            )
+        measurement = self.time(ledger.baseline, first=True)
+        if measurement.outcome is not Outcome.OK:
+            raise baseline_failure(measurement, ledger.workload.target)
+        found = speed(measurement.chunks)
+        half = None if found is None else found.step_time_s.half_log
+        if half is None or half > _TOO_NOISY:
+            spread = "could not be told" if half is None else f"is uncertain by {half:.0%}"
+            raise NoisyMachineError(
+                f"this machine is too noisy to measure on: the baseline's step time {spread}",
+                hint="stop other programs, or try again later",
+            )
+
+    def time(self, configuration: Configuration, *, first: bool = False) -> Measurement:
+        """Times a configuration, or takes over the trial of the interrupted run."""
+        ledger = self._ledger
+        known = ledger.recall("speed", configuration, 0)
+        if known is not None:
+            return known
+        self._listener(TrialStarted(purpose="speed", configuration=configuration))
+        number = self._study.ask(configuration, self._plan.space)
+        started = self._budget.elapsed_s
+        baseline = None if first else ledger.measurements[0]
+        limit_s = min(max(self._budget.total_s / 100.0, 1.2), 2.0 if self._alternate else 3.0)
+        hopeless_policy = configuration.policy in self._plan.hopeless_policies
+        patience = _BASELINE_PATIENCE_BESIDE if self._alternate else _BASELINE_PATIENCE
+        measurement = self._bench.speed(
+            configuration,
+            chunk_s=CHUNK_S,
+            limit_s=patience * limit_s if first else min(limit_s, 1.0) if hopeless_policy else limit_s,
+            stop=self._racing(baseline, limit_s),
+            beside=ledger.baseline if self._alternate and not first else None,
+            input_free=first,
+            capture_limit_s=max(5.0, self._budget.left_s),
+        )
+        self._budget.spent("speed", self._budget.elapsed_s - started)
+        kept = ledger.keep(measurement)
+        standing = ledger.board().of(configuration)
+        self._study.tell(
+            number,
+            None if standing is None else standing.relative_speed,
+            kept.outcome,
+            {
+                "seed": 0,
+                "key": configuration.key,
+                "reason": kept.reason or "",
+                "float32_layers": list(configuration.float32_layers),
+            },
+            infeasible=kept.outcome is not Outcome.OK,
+        )
+        return kept
+
+    def _racing(self, baseline: Measurement | None, limit_s: float) -> Stop:
+        """When a speed trial may end: its interval is narrow, or it is hopeless; the baseline's has more patience."""
+
+        def stop(chunks: list[Chunk], reference: list[Chunk]) -> bool:
+            timed = [c for c in chunks if not c.warmup]
+            if timed:
+                last = timed[-1]
+                self._listener(TrialProgress(step_time_s=last.duration_s / last.steps))
+            if len(timed) < _LEAST_CHUNKS:
+                return False
+            if reference:
+                return settled(beside(reference, timed))
+            if enough(timed):
+                return True
+            if baseline is not None:
+                return hopeless(baseline.chunks, timed)
+            found = speed(timed)
+            half = None if found is None else found.step_time_s.half_log
+            return sum(c.duration_s for c in timed) >= limit_s and half is not None and half <= _GOOD_ENOUGH
+
+        return stop
+
+    @property
+    def _alternate(self) -> bool:
+        """Whether two workers fit side by side, as far as the baseline's own trial tells."""
+        peak = next((m.peak_memory_bytes for m in self._ledger.measurements if m.peak_memory_bytes), 0)
+        return _WORKERS_BESIDE * peak < self._room_bytes
