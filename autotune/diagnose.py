@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from autotune.judge.accuracy import is_open
 from autotune.judge.board import Case
 from autotune.judge.findings import findings
 from autotune.judge.gradients import gradient_numerics
+from autotune.judge.speed import mean_step_time_s
 from autotune.judge.stability import stability
 from autotune.ledger import Ledger
 from autotune.measure.bench import CaptureFailed, QualityPlan
@@ -31,8 +32,8 @@ from autotune.rescue import attempts_at, in_order, rescue_of, wants_rescue
 from autotune.settings import Settings
 from autotune.sitting import LauncherFactory, Sitting, sitting
 
-# A longest run of this long, and seeds while the budget lasts: diagnose answers within a minute or so.
-_PART_OF_BUDGET = 0.9
+# What a run costs besides its steps: a worker that starts, the script up to its fit, tracing.
+_START_S = 2.5
 # Kept for judging and writing at the end.
 _CLOSING_S = 3.0
 
@@ -89,14 +90,14 @@ class _Run:
         )
 
     def answer(self, command: str) -> Diagnosis:
-        plan = self._plan()
+        named = self._settings.policies or POLICIES
+        policies = [policy for policy in POLICIES if policy != self._baseline.policy and policy in named]
+        plan = self._plan(policies)
         self._listener(StageStarted(stage="prove", detail="training under each policy, whatever its speed"))
         first = self._train(self._baseline, 0, plan)
         if first.outcome is not Outcome.OK:
             raise baseline_failure(first, self._captured.workload.target)
         numbers = self._profile()
-        named = self._settings.policies or POLICIES
-        policies = [policy for policy in POLICIES if policy != self._baseline.policy and policy in named]
         for seed in range(self._options.maximum_seeds):
             for policy in policies:
                 candidate = self._baseline.but(policy=policy)
@@ -106,22 +107,37 @@ class _Run:
             self._rescue(self._baseline.but(policy=policy), plan)
         return self._diagnosis(numbers, plan, command)
 
-    def _plan(self) -> QualityPlan:
-        workload, captured = self._captured.workload, self._captured
-        timed = self._bench.speed(
-            self._baseline, chunk_s=0.1, limit_s=0.4, stop=lambda chunks, reference: False, input_free=True
-        )
-        if timed.outcome is not Outcome.OK:
-            raise baseline_failure(timed, workload.target)
-        self._ledger.keep(timed)
-        left_s = _PART_OF_BUDGET * self._budget.left_s
+    def _plan(self, policies: Sequence[str]) -> QualityPlan:
+        """As long a run as lets all policies be trained over enough seeds, at the speed that each has here."""
+        workload = self._captured.workload
+        first = self._time(self._baseline)
+        if first.outcome is not Outcome.OK:
+            raise baseline_failure(first, workload.target)
+        step_time_s, slower = self._ledger.step_time_s, 1.0
+        for policy in policies:
+            timed = self._time(self._baseline.but(policy=policy))
+            slower += mean_step_time_s(timed.chunks) / step_time_s if timed.outcome is Outcome.OK else 1.0
+        seeds = self._options.minimum_seeds
+        starting_s = seeds * (1 + len(policies)) * _START_S
         return quality_plan(
             workload,
-            self._ledger.step_time_s,
-            left_s,
+            step_time_s,
+            self._budget.left_s - starting_s - _CLOSING_S,
             epochs=self._settings.epochs,
-            validation_batches=captured.validation_batches,
+            validation_batches=self._captured.validation_batches,
+            runs=seeds * slower,
         )
+
+    def _time(self, configuration: Configuration) -> Measurement:
+        """A short look at how fast a configuration is."""
+        timed = self._bench.speed(
+            configuration,
+            chunk_s=0.1,
+            limit_s=0.4,
+            stop=lambda chunks, reference: False,
+            input_free=configuration == self._baseline,
+        )
+        return self._ledger.keep(timed)
 
     def _train_pair(self, candidate: Configuration, seed: int, plan: QualityPlan) -> None:
         if self._ledger.known("quality", self._baseline, seed) is None:

@@ -4,6 +4,9 @@ First the fastest configuration at the written batch: it makes the same updates 
 and once proven it is an answer that stands whatever comes. Then larger batches, smallest first, each screened with one seed;
 the ladder is left once time to quality gets worse twice running. At the first larger batch every learning-rate rule is
 tried, further up the one that did best. Whatever promises clearly more than the proven answer is then proven itself.
+
+Runs are made with the written steps per execution and stand for all others: the same updates in the same order, dispatched
+otherwise. A configuration that differs from the baseline in them alone needs no proof beyond its own speed and stability.
 """
 
 from __future__ import annotations
@@ -93,11 +96,17 @@ def next_pair(
     baseline: Configuration, candidate: Configuration, done: Done, options: JudgeOptions
 ) -> QualityRun | None:
     """The next run of a proof over paired seeds; None when all are made."""
+    candidate = trained_as(candidate, baseline)
     for seed in range(options.maximum_seeds):
         for configuration in (candidate, baseline):  # the candidate first: if it fails, the baseline's run is saved
             if (configuration.key, seed) not in done:
                 return QualityRun(configuration=configuration, seed=seed, why="prove")
     return None
+
+
+def trained_as(configuration: Configuration, baseline: Configuration) -> Configuration:
+    """The configuration whose quality runs stand for one: how many steps a call runs does not change what is learned."""
+    return configuration.but(steps_per_execution=baseline.steps_per_execution)
 
 
 def _next_proof(board: Board, done: Done, options: JudgeOptions) -> QualityRun | None:
@@ -137,8 +146,9 @@ def _next_screen(
             continue  # even with as few samples more than the baseline as are likely it would not beat what is known
         gains: dict[str, float] = {}
         for rule, variant in _variants(space, rung.configuration, rules):
-            if (variant.key, 0) not in done:
-                return variant
+            trained = trained_as(variant, board.baseline)
+            if (trained.key, 0) not in done:
+                return trained
             standing = board.of(variant)
             gains[rule] = _gain(standing) if standing is not None and standing.alive else 0.0
         found = max(gains.values(), default=0.0)

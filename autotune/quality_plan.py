@@ -25,6 +25,7 @@ def quality_plan(
     *,
     epochs: int | None = None,
     validation_batches: int | None = None,
+    runs: float = _RUNS,
 ) -> QualityPlan:
     """Chooses the length of a quality run.
 
@@ -34,10 +35,11 @@ def quality_plan(
         left_s: Time left for all quality runs.
         epochs: Planned length where the user gave one.
         validation_batches: Batches of one validation pass, None when unknown.
+        runs: Runs of the baseline that have to fit; a slower one counts for more.
     """
     planned_epochs = epochs or workload.epochs
     steps = workload.steps_per_epoch
-    allowed_s = min(max(left_s / _RUNS, _SHORTEST_S), _LONGEST_S)
+    allowed_s = min(max(left_s / runs, _SHORTEST_S), _LONGEST_S)
     allowed_steps = max(20, int(allowed_s / step_time_s))
     limit = _validation_limit(validation_batches, allowed_steps)
     batch = float(workload.batch_size or 1)

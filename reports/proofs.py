@@ -173,6 +173,9 @@ def _accuracy(recommendation: Recommendation) -> Proof | None:
         return Proof(label=label, state="open", text=f"not settled: {evidence.reason}")
     digits = write.decimals_for(evidence.margin)
     metric = evidence.metric or "quality"
+    if evidence.same_updates:
+        text = f"{evidence.reason}: {metric} {write.quality(evidence.baseline, digits=digits)} either way"
+        return Proof(label=label, state="good", text=text, facts=_accuracy_facts(evidence, digits))
     candidate, baseline = (write.quality(value, digits=digits) for value in (evidence.candidate, evidence.baseline))
     parts = [f"{metric} {candidate} against {baseline}"]
     if evidence.baseline_spread is not None:

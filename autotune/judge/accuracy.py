@@ -68,6 +68,8 @@ def accuracy(
     singly = agreement(pairs)
     if singly is not None:
         known |= {"examples": singly.examples, "agreement": singly.same, "example_spread": singly.spread}
+    if all(baseline[s] is candidate[s] for s in seeds):
+        return _of_itself(known, [q for a, _ in pairs if (q := quality(a, metric)) is not None], options)
     base = [q for a, _ in pairs if (q := quality(a, metric)) is not None]
     if base:
         known |= {"baseline": float(np.mean(base)), "margin": margin_of(base, options)}
@@ -97,6 +99,7 @@ def accuracy(
         options,
         step=step,
         example_spread=known.get("example_spread") or 0.0,
+        moderated=all(b.configuration.same_updates(a.configuration) for a, b in pairs),
         noise=_noise(baseline.values(), metric, spread),
     )
     return AccuracyEvidence(
@@ -107,6 +110,22 @@ def accuracy(
         detectable=result.detectable,
         verdict=result.verdict or "inconclusive",
         reason=_reason(result, len(seeds), len(pairs), step, margin, metric, options),
+    )
+
+
+def _of_itself(known: dict[str, Any], base: list[float], options: JudgeOptions) -> AccuracyEvidence:
+    """Evidence of a configuration whose updates are the baseline's own: its runs are the baseline's runs."""
+    if not base:
+        return AccuracyEvidence(**known, reason="the baseline's quality is not known yet")
+    mean = float(np.mean(base))
+    known |= {"baseline": mean, "candidate": mean, "margin": margin_of(base, options), "same_updates": True}
+    return AccuracyEvidence(
+        **known,
+        difference=0.0,
+        difference_low=0.0,
+        difference_high=0.0,
+        verdict="matches",
+        reason="it makes the same updates as written, more of them a call",
     )
 
 

@@ -31,12 +31,12 @@ class Case:
 
     Attributes:
         configuration: The point.
-        trials: Its trials, duels included.
+        trials: Its trials, duels included, and the quality runs that stand for it.
         speed_trial: The trial that tells its speed: its own, or one that differs in the learning rate only.
         relative: Samples a second against the baseline from separate trials; None when not timed.
         duel: The same from chunks in alternation; None without a duel.
         duel_sides: The baseline's and its own trial of that duel; None without.
-        quality: Its quality runs by seed.
+        quality: Quality runs by seed: its own, or those of one that computes the same and differs in steps a call alone.
         accuracy: Verdict on its accuracy; None where there is no paired run.
         gain: Time-to-quality gain.
         gain_reason: Why there is none.
@@ -79,13 +79,38 @@ class Case:
 def cases(
     baseline: Configuration, workload: WorkloadInfo, options: JudgeOptions, measurements: Sequence[Measurement]
 ) -> list[Case]:
-    """Judges every configuration, in order of first trial."""
-    order = list(dict.fromkeys(m.configuration for m in measurements))
+    """Judges every configuration, in order of first trial.
+
+    How fast one is does not depend on its learning rate, what it learns does not depend on its steps a call: each is
+    measured once, and a configuration is known where both are.
+    """
     speeds = {m.configuration.timing_key: m for m in measurements if m.purpose == "speed"}
-    base_quality = by_seed(m for m in measurements if m.purpose == "quality" and m.configuration == baseline)
+    runs: dict[Configuration, dict[int, Measurement]] = {}
+    for m in measurements:
+        if m.purpose == "quality":
+            runs.setdefault(m.configuration.learning, {})[m.seed] = m
+    order = dict.fromkeys(m.configuration for m in measurements)
+    timed = [c for c in order if c.timing_key in speeds]
+    order |= dict.fromkeys(
+        both
+        for learned in runs
+        for c in timed
+        if (both := c.but(learning_rate_factor=learned.learning_rate_factor)).learning == learned
+    )
     base_speed = speeds.get(baseline.timing_key)
+    base_quality = runs.get(baseline.learning, {})
     return [
-        _case(c, baseline, workload, options, measurements, speeds.get(c.timing_key), base_speed, base_quality)
+        _case(
+            c,
+            baseline,
+            workload,
+            options,
+            measurements,
+            speeds.get(c.timing_key),
+            base_speed,
+            runs.get(c.learning, {}),
+            base_quality,
+        )
         for c in order
     ]
 
@@ -111,11 +136,6 @@ def board_of(baseline: Configuration, judged: Iterable[Case]) -> Board:
     return Board(baseline=baseline, standings=tuple(standings))
 
 
-def by_seed(measurements: Iterable[Measurement]) -> dict[int, Measurement]:
-    """Quality runs by seed, the last of each."""
-    return {m.seed: m for m in measurements}
-
-
 def _case(
     configuration: Configuration,
     baseline: Configuration,
@@ -124,10 +144,11 @@ def _case(
     measurements: Sequence[Measurement],
     speed_trial: Measurement | None,
     base_speed: Measurement | None,
+    quality: Mapping[int, Measurement],
     base_quality: Mapping[int, Measurement],
 ) -> Case:
-    trials = tuple(m for m in measurements if m.configuration == configuration)
-    quality = by_seed(m for m in trials if m.purpose == "quality")
+    shared = [m for m in quality.values() if m.configuration != configuration]
+    trials = (*(m for m in measurements if m.configuration == configuration), *shared)
     relative = _relative(base_speed, speed_trial)
     sides = _duel_sides(configuration, measurements)
     duel = None if sides is None else duel_ratio(*sides)

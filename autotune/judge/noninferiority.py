@@ -9,6 +9,13 @@ counts in its proof (simulated: best of six, all a margin worse, eight looks: 4.
 A look is a one-sided t test. It holds its level for normal and for heavy-tailed differences, not for strongly skewed ones
 (rare runs that fail badly and are not among those seen). ``worse`` is the mirrored test.
 
+Three seeds tell a spread badly, the validation examples of each pair tell it well: between trainings that differ in rounding
+alone, which examples flip is nearly a matter of chance (Jordan 2023, *Calibrated Chaos*), so that the difference of a pair
+scatters by about the standard error over its examples. Where both sides make the same updates, the seeds' variance is
+therefore moderated by a prior from the examples (Smyth 2004, the moderated t), taken twice as large as chance alone explains;
+where the seeds scatter by more than such a prior makes likely, they alone count. Simulated at any share of the spread that
+chance explains, a candidate worse by the margin is called a match in at most 3.7%.
+
 Every function takes many comparisons at once, seeds along the last axis: what simulations check is what decides.
 """
 
@@ -27,6 +34,9 @@ ALPHA = 0.035
 _FIRST_SHARE = 0.4
 # With fewer seeds than a test needs, a candidate this many margins and this many spreads worse is not run again.
 _HOPELESS = 10.0
+# Prior from the validation examples: degrees of freedom, how many times the variance that chance explains, and the quantile of
+# F up to which the seeds' own variance is likely under it.
+_PRIOR_FREEDOM, _PRIOR_INFLATION, _PRIOR_LIKELY = 6, 2.0, 0.6
 # Values this close to whole multiples of a step, in steps, lie on it: metrics come as float32.
 _ON_STEP = 0.01
 
@@ -69,13 +79,45 @@ def spread_of(differences: np.ndarray, step: float = 0.0, example_spread: float 
     no three runs that agree exactly; rounding alone scatters by step / sqrt(12). Where single examples could be compared,
     their own differences tell how far a mean over them scatters, and that with few seeds too.
     """
-    return np.asarray(np.maximum(differences.std(axis=-1, ddof=1), max(step / math.sqrt(12.0), example_spread)))
+    return np.asarray(np.maximum(differences.std(axis=-1, ddof=1), _floor(step, example_spread)))
 
 
-def half_width(spread: np.ndarray, count: int, options: JudgeOptions) -> np.ndarray:
-    """Distance of a look's one-sided bounds from the mean."""
-    quantile = float(stats.t.ppf(1.0 - look_alpha(count, options), count - 1))
-    return np.asarray(quantile * spread / math.sqrt(count))
+def _floor(step: float, example_spread: float) -> float:
+    return max(step / math.sqrt(12.0), example_spread)
+
+
+def bounds(
+    differences: np.ndarray,
+    options: JudgeOptions,
+    *,
+    step: float = 0.0,
+    example_spread: float = 0.0,
+    moderated: bool = False,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Spread of the differences, and distance of this look's one-sided bounds from their mean.
+
+    Args:
+        differences: Comparisons, seeds along the last axis.
+        options: Seeds at the first and the last look.
+        step: Smallest change that the metric can show.
+        example_spread: Standard error of a pair's difference over its validation examples; 0 when unknown.
+        moderated: Whether both sides make the same updates, so that the examples tell most of the spread.
+    """
+    count = differences.shape[-1]
+    tail = 1.0 - look_alpha(count, options)
+    spread = spread_of(differences, step, example_spread)
+    half = float(stats.t.ppf(tail, count - 1)) * spread / math.sqrt(count)
+    if moderated and example_spread > 0.0:
+        prior = _PRIOR_INFLATION * example_spread**2
+        seen = differences.var(axis=-1, ddof=1)
+        freedom = _PRIOR_FREEDOM + count - 1
+        pooled = np.maximum(
+            np.sqrt((_PRIOR_FREEDOM * prior + (count - 1) * seen) / freedom), _floor(step, example_spread)
+        )
+        likely = seen <= prior * float(stats.f.ppf(_PRIOR_LIKELY, count - 1, _PRIOR_FREEDOM))
+        spread = np.where(likely, pooled, spread)
+        half = np.where(likely, float(stats.t.ppf(tail, freedom)) * pooled / math.sqrt(count), half)
+    return np.asarray(spread), np.asarray(half)
 
 
 def is_match(mean: np.ndarray, spread: np.ndarray, half: np.ndarray, margin: float) -> np.ndarray:
@@ -98,6 +140,7 @@ def compare(
     *,
     step: float = 0.0,
     example_spread: float = 0.0,
+    moderated: bool = False,
     noise: float | None = None,
 ) -> Comparison:
     """Compares paired differences with a margin.
@@ -108,6 +151,7 @@ def compare(
         options: Seeds at the first and the last look.
         step: Smallest change that the metric can show; 0 where it is continuous.
         example_spread: Standard error of a pair's difference over the validation examples; 0 when unknown.
+        moderated: Whether both sides make the same updates, so that the examples tell most of the spread.
         noise: How far runs of the baseline lie apart; None when unknown.
     """
     values = np.asarray(differences, dtype=float)
@@ -115,8 +159,7 @@ def compare(
     if count < options.minimum_seeds:
         certain = noise is not None and bool(np.all(values < -_HOPELESS * max(margin, noise)))
         return Comparison(verdict="worse" if certain else None, mean=mean)
-    spread = spread_of(values, step, example_spread)
-    half = half_width(spread, count, options)
+    spread, half = bounds(values, options, step=step, example_spread=example_spread, moderated=moderated)
     verdict: AccuracyVerdictName | None = None
     if is_match(values.mean(), spread, half, margin):
         verdict = "matches"

@@ -106,13 +106,6 @@ def most_gain(speed: Interval, ratio: SamplesRatio) -> float | None:
     return None if ratio.at_most is None else (speed.high or speed.value) * ratio.at_most
 
 
-def same_updates(baseline: Configuration, candidate: Configuration) -> bool:
-    """Whether both make the same number of updates from the same samples: only the arithmetic differs."""
-    return (
-        baseline.batch_size == candidate.batch_size and baseline.learning_rate_factor == candidate.learning_rate_factor
-    )
-
-
 def time_to_quality(
     speed: Interval,
     baseline: Mapping[int, Measurement],
@@ -139,7 +132,8 @@ def time_to_quality(
         matches: Whether the accuracy verdict is ``matches``.
     """
     ratio = samples_ratio(baseline, candidate, workload, options)
-    if not same_updates(*configurations):
+    ours, theirs = configurations
+    if not theirs.same_updates(ours):
         return None if ratio.interval is None else product(speed, ratio.interval), ratio.reason
     needed = ratio.interval
     if matches:

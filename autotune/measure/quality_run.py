@@ -81,7 +81,8 @@ class QualityRun:
             "largest_activations": trace.get("largest_activations"),
         }
         if not points.nonfinite:
-            result["examples"] = self._examples()
+            validated = command.get("validation_steps") or self._on.call.arguments.get("validation_steps")
+            result["examples"] = self._examples(validated)
             if self._on.spec.seed == 0 and recorder.active:
                 with contextlib.suppress(Exception):  # what cannot train on has trained all the same
                     result["scale_limit"] = self._scale_limit(batch)
@@ -137,10 +138,10 @@ class QualityRun:
             return 1.0
         return batch / self._on.feed.batch_size
 
-    def _examples(self) -> dict[str, Any] | None:
-        """The metric on single validation examples; None where there is none."""
+    def _examples(self, validation_steps: int | None) -> dict[str, Any] | None:
+        """The metric on the single examples of a validation pass; None where there is none."""
         with contextlib.suppress(Exception):  # a model of its own ways: single examples are a plus, never a fault
-            found = self._on.feed.validation_examples()
+            found = self._on.feed.validation_examples(validation_steps)
             name = self._on.metric
             if found is not None and name.startswith("val_"):
                 batches, total = found

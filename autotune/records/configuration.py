@@ -64,6 +64,15 @@ class Configuration:
         """The name of what decides the step time: the learning rate does not."""
         return replace(self, learning_rate_factor=1.0).key
 
+    @property
+    def learning(self) -> Configuration:
+        """What decides what is learned: how many steps a call runs does not, it computes the same."""
+        return replace(self, steps_per_execution=1)
+
+    def same_updates(self, other: Configuration) -> bool:
+        """Whether both make the same number of updates from the same samples: only the arithmetic differs."""
+        return self.batch_size == other.batch_size and self.learning_rate_factor == other.learning_rate_factor
+
     def but(self, **changes: Any) -> Configuration:
         """This configuration with some fields changed."""
         return replace(self, **changes)

@@ -54,6 +54,7 @@ class AccuracyEvidence:
         share_of_plan: Part of the planned run that the evidence saw, 0 to 1.
         independent_seeds: Seeds whose runs really differed.
         paired: Whether data order was the same on both sides in every pair; None when not known.
+        same_updates: Whether both sides compute the same and differ in how steps are dispatched alone: nothing to compare.
         examples: Validation examples that both sides of the pairs were compared on one by one; 0 where that cannot be done.
         agreement: Share of these on which both scored the same.
         example_spread: What the difference of a pair scatters by because the validation set is finite: standard deviation of
@@ -77,6 +78,7 @@ class AccuracyEvidence:
     detectable: float | None = None
     share_of_plan: float | None = None
     paired: bool | None = None
+    same_updates: bool = False
     examples: int = 0
     agreement: float | None = None
     example_spread: float | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 import math
 import time
 from collections.abc import Iterator
@@ -92,24 +93,30 @@ class Feed:
         batch = self._fit.get("validation_batch_size") or self._fit.get("batch_size") or _KERAS_BATCH
         return None if samples is None else math.ceil(samples / batch)
 
-    def validation_examples(self) -> tuple[Iterator[Any], int | None] | None:
-        """Validation batches in an order of their own, and how many examples they hold (None when unknown).
+    def validation_examples(self, steps: int | None) -> tuple[Iterator[Any], int | None] | None:
+        """Validation batches in an order of their own, and how many examples a pass looks at (None when unknown).
 
         None where looking at them would use them up, or another order would come next time.
+
+        Args:
+            steps: Batches of a pass; None for all.
         """
         data = self.validation
-        batch = self._fit.get("validation_batch_size") or self.batch_size or _KERAS_BATCH
         if isinstance(data, tuple | list) and 2 <= len(data) <= 3:
+            batch = self._fit.get("validation_batch_size") or self.batch_size or _KERAS_BATCH
             samples = next((int(a.shape[0]) for a in keras.tree.flatten(data) if hasattr(a, "shape")), None)
-            adapter = data_adapters.get_data_adapter(
-                *data, batch_size=batch, shuffle=False
-            )  # the order of the arrays, as evaluate takes them
-            return iter(adapter.get_tf_dataset()), samples
-        if isinstance(data, tf.data.Dataset):
-            batches = self.validation_batches
-            size = _static_batch(data)
-            return iter(data), None if batches is None or size is None else batches * size
-        return None
+            adapter = data_adapters.get_data_adapter(*data, batch_size=batch, shuffle=False)
+            batches = iter(adapter.get_tf_dataset())
+        elif isinstance(data, tf.data.Dataset):
+            count, batch = self.validation_batches, _static_batch(data)
+            samples = None if count is None or batch is None else count * batch
+            batches = iter(data)
+        else:
+            return None
+        if steps is not None:
+            batches = itertools.islice(batches, steps)
+            samples = None if batch is None else min(samples or steps * batch, steps * batch)
+        return batches, samples
 
     @property
     def again(self) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from autotune.budget import Budget
 from autotune.errors import NoisyMachineError, WorkloadError
+from autotune.judge.board import cases
 from autotune.progress import ignore
 from autotune.records import Configuration, JudgeOptions, LayerInfo, Measurement, Outcome, Plan, SearchSpace
 from autotune.search import Search
@@ -337,3 +338,60 @@ def test_trials_run_beside_the_baseline_only_where_two_workers_fit(tmp_path: Pat
     assert machine.run() == BFLOAT16
     trials = [m for m in machine.search.measurements if m.purpose == "speed" and m.configuration != BASELINE]
     assert all(bool(m.reference_chunks) == (room_bytes == math.inf) for m in trials)
+
+
+def with_executions(factor: float, **behaviours: Behaviour) -> World:
+    """A world of policies where several steps a call are faster by a factor."""
+    plain = by_policy(**behaviours)
+
+    def world(configuration: Configuration) -> Behaviour:
+        found = plain(configuration)
+        return replace(
+            found, step_time_s=found.step_time_s / (factor if configuration.steps_per_execution > 1 else 1.0)
+        )
+
+    return world
+
+
+EXECUTIONS = replace(POLICIES, steps_per_execution=(1, 4, 16))
+
+
+def test_more_steps_a_call_are_proven_by_the_baselines_own_training(tmp_path: Path) -> None:
+    """They compute the same: one run tells the metric, and there is nothing to compare."""
+    machine = Machine(tmp_path / "run", with_executions(1.4), space=EXECUTIONS)
+    leader = machine.run()
+    assert leader is not None and leader.policy == "float32" and leader.steps_per_execution > 1
+    assert machine.asked("quality") == [BASELINE]
+    case = next(
+        c for c in cases(BASELINE, WORKLOAD, JudgeOptions(), machine.search.measurements) if c.configuration == leader
+    )
+    assert case.accuracy is not None and case.accuracy.same_updates and case.accuracy.verdict == "matches"
+
+
+def test_runs_with_the_written_steps_a_call_stand_for_others(tmp_path: Path) -> None:
+    """A policy is proven once, whatever knob is turned besides; what is recommended was timed and compared itself."""
+    world = with_executions(1.4, mixed_bfloat16=Behaviour(step_time_s=0.006))
+    machine = Machine(tmp_path / "run", world, space=EXECUTIONS)
+    leader = machine.run()
+    assert leader is not None and leader.policy == "mixed_bfloat16" and leader.steps_per_execution > 1
+    assert {c.steps_per_execution for c in machine.asked("quality")} == {1}
+    assert leader in machine.asked("speed") and machine.asked("duel") == [leader]
+    standings = machine.search.board()
+    proofs = {s.configuration: s.proof for s in standings.standings if s.configuration.policy == "mixed_bfloat16"}
+    assert len(proofs) > 1 and set(proofs.values()) == {"matches"}
+
+
+def test_a_batch_is_known_at_the_rate_that_was_trained_and_the_knobs_that_were_timed(tmp_path: Path) -> None:
+    """Timed with several steps a call at the written rate, trained with one at the scaled rate: known as both together."""
+    space = replace(EXECUTIONS, batch_sizes=(32, 64), learning_rate_rules=("1", "linear"))
+
+    def world(configuration: Configuration) -> Behaviour:
+        rate = configuration.learning_rate_factor
+        half = 1000.0 if configuration.batch_size == 32 or rate > 1.0 else 2000.0
+        return Behaviour(step_time_s=0.010 / (1.4 if configuration.steps_per_execution > 1 else 1.0), half_samples=half)
+
+    machine = Machine(tmp_path / "run", world, space=space)
+    leader = machine.run()
+    assert leader is not None
+    assert (leader.batch_size, leader.learning_rate_factor) == (64, 2.0) and leader.steps_per_execution > 1
+    assert machine.asked("duel") == [leader]

@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 
 from autotune.judge.noninferiority import (
     ALPHA,
+    bounds,
     compare,
-    half_width,
     is_match,
     is_worse,
     look_alpha,
     metric_step,
-    spread_of,
 )
 from autotune.records import JudgeOptions
 
@@ -36,14 +35,14 @@ def noise(tails: str, seed: int = 42) -> np.ndarray:
     return rng.standard_normal(shape)
 
 
-def verdicts(differences: np.ndarray, *, step: float = 0.0, options: JudgeOptions = OPTIONS) -> dict[str, float]:
+def verdicts(differences: np.ndarray, *, options: JudgeOptions = OPTIONS, **known: float) -> dict[str, float]:
     """Shares of verdicts, margin 1, each comparison continued while it is open."""
     found = np.full(len(differences), "inconclusive", dtype=object)
     is_open = np.ones(len(differences), dtype=bool)
     for count in range(options.minimum_seeds, options.maximum_seeds + 1):
         seen = differences[:, :count]
-        mean, spread = seen.mean(axis=-1), spread_of(seen, step)
-        half = half_width(spread, count, options)
+        mean = seen.mean(axis=-1)
+        spread, half = bounds(seen, options, **known)  # type: ignore[arg-type]
         for name, reached in (("matches", is_match(mean, spread, half, 1.0)), ("worse", is_worse(mean, half, 1.0))):
             found[is_open & reached] = name
             is_open &= ~reached
@@ -88,7 +87,7 @@ def test_a_clearly_worse_one_stops_at_the_first_look(tails: str) -> None:
     """Five margins worse at a spread of half a margin: nine of ten need three seeds only."""
     first_look = JudgeOptions(minimum_seeds=3, maximum_seeds=8)
     seen = (-5.0 + 0.5 * noise(tails))[:, :3]
-    half = half_width(spread_of(seen), 3, first_look)
+    _, half = bounds(seen, first_look)
     assert is_worse(seen.mean(axis=-1), half, 1.0).mean() > 0.9
 
 
@@ -114,8 +113,7 @@ def test_the_looks_share_what_is_allowed(options: JudgeOptions) -> None:
 def test_compare_is_the_simulated_rule(differences: list[float], step: float) -> None:
     """The function that ships and the simulation agree on every look."""
     values = np.asarray(differences)
-    spread = spread_of(values, step)
-    half = half_width(spread, values.size, OPTIONS)
+    spread, half = bounds(values, OPTIONS, step=step)
     found = compare(differences, 1.0, OPTIONS, step=step)
     assert (found.verdict == "matches") == bool(is_match(values.mean(), spread, half, 1.0))
     assert (found.verdict == "worse") == bool(is_worse(values.mean(), half, 1.0) and found.verdict != "matches")
@@ -169,3 +167,26 @@ def test_a_continuous_metric_has_no_step() -> None:
     found = [metric_step((0.4 + 0.05 * rng.standard_normal(12)).tolist()) for _ in range(500)]
     assert np.mean(np.array(found) > 1e-3) < 0.01
     assert metric_step([1.0, 1.0]) == 0.0 and metric_step([]) == 0.0
+
+
+@pytest.mark.parametrize("tails", TAILS)
+@pytest.mark.parametrize("chance", [1.0, 0.7, 0.5, 0.33, 0.25, 0.1])
+@pytest.mark.parametrize("spread", [0.1, 0.3, 0.6, 1.0])
+def test_a_prior_from_validation_examples_keeps_the_error_rate(tails: str, chance: float, spread: float) -> None:
+    """Whatever share of the seeds' spread chance over the examples explains, a tenth of it included."""
+    known = {"example_spread": chance * spread, "moderated": True}
+    assert verdicts(-1.0 + spread * noise(tails), **known)["matches"] <= 0.05
+    assert verdicts(-2.0 + spread * noise(tails), **known)["matches"] <= 0.005
+    assert verdicts(spread * noise(tails), **known)["worse"] <= 0.025
+
+
+@pytest.mark.parametrize("spread", [0.3, 0.4, 0.5])
+def test_validation_examples_settle_identical_configurations_with_fewer_seeds(spread: float) -> None:
+    """Where chance explains the spread, more of them are settled at three seeds, and as many in the end."""
+    first_look = JudgeOptions(minimum_seeds=3, maximum_seeds=8)
+    seen = (spread * noise("normal"))[:, :3]
+    _, plain = bounds(seen, first_look)
+    _, moderated = bounds(seen, first_look, example_spread=spread, moderated=True)
+    open_plain, open_moderated = ((seen.mean(axis=-1) - half <= -1.0).mean() for half in (plain, moderated))
+    assert open_moderated < 0.85 * open_plain
+    assert verdicts(spread * noise("normal"), example_spread=spread, moderated=True)["matches"] > 0.9
