@@ -26,11 +26,13 @@ class Captured:
         workload: What it trains.
         findings: What was noticed on the way.
         validation_batches: Batches of one validation pass; None when unknown.
+        content: Hash of the weights at ``fit`` and of the first batch.
     """
 
     workload: WorkloadInfo
     findings: tuple[Finding, ...]
     validation_batches: int | None
+    content: str = ""
 
 
 def check_backend(environment: Mapping[str, str]) -> None:
@@ -91,7 +93,12 @@ def capture(bench: Bench, target: str, digest: str, wanted: int | None, limit_s:
     findings = [from_json(Finding, finding, what="the worker's finding") for finding in event["findings"]]
     findings += _about_fits(workload, event["sites"], target)
     findings += _about_callbacks(workload)
-    return Captured(workload=workload, findings=tuple(findings), validation_batches=event.get("validation_batches"))
+    return Captured(
+        workload=workload,
+        findings=tuple(findings),
+        validation_batches=event.get("validation_batches"),
+        content=f"{event.get('weights_hash')}-{event.get('data_hash')}",
+    )
 
 
 def failure(failed: CaptureFailed, target: str, wanted: int | None) -> AutotuneError:

@@ -84,6 +84,7 @@ class Search:
         self._strategy = strategy
         self._workload = workload
         self._options = options
+        self._folder = folder
         self._budget = budget
         self._listener = listener
         self._epochs = epochs
@@ -151,7 +152,7 @@ class Search:
                     " were left untried; --budget 10m tries them"
                 )
                 break
-            proposal = self._strategy.propose(self._plan, board)
+            proposal = self._proposal(board)
             run = next_run(self._plan.space, board, self._ledger.trained(), self._options, self._most_of_samples)
             if proposal is not None and not (run is not None and self._comes_first(run, proposal)):
                 if not self._budget.affords("speed", 4.0):
@@ -187,6 +188,11 @@ class Search:
             HardwareError: The comparison could not be made.
         """
         self._closing.close()
+
+    def _proposal(self, board: Board) -> Configuration | None:
+        """What to time next: what an earlier run answered first, then what the strategy says."""
+        early = (c for c in self._plan.first if c in self._plan.space and board.of(c) is None)
+        return next(early, None) or self._strategy.propose(self._plan, board)
 
     def _most_of_samples(self, batch_size: int | None) -> float:
         """At most how many times fewer samples a batch needs than the baseline's, as the gradient noise predicts; 1 unknown."""
@@ -271,14 +277,16 @@ class Search:
         return kept
 
     def _length(self) -> QualityPlan:
+        """How long quality runs are; where an interrupted run goes on, as long as its own."""
         if self._quality_plan is None:
-            self._quality_plan = quality_plan(
+            self._quality_plan = self._folder.quality_plan() or quality_plan(
                 self._workload,
                 self._ledger.step_time_s,
                 self._budget.search_left_s,
                 epochs=self._epochs,
                 validation_batches=self._validation_batches,
             )
+            self._folder.keep_quality_plan(self._quality_plan)
         return self._quality_plan
 
     def _quality_cost_s(self) -> float:

@@ -61,8 +61,9 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     if view.ruled_out:
         rows = [(_text(entry.what), _text(entry.why)) for entry in view.ruled_out]
         parts += ["## Ruled out", _table(("configuration", "reason"), rows)]
-    if view.open_questions:
-        parts += ["## Open", _list(view.open_questions)]
+    if view.open_questions or view.go_on:
+        parts += ["## Open", *([_list(view.open_questions)] if view.open_questions else [])]
+        parts += [_fenced(view.go_on, "shell")] if view.go_on else []
     if view.findings:
         parts += ["## Findings", "\n".join(_finding(finding) for finding in view.findings)]
     if view.trials:

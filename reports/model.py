@@ -215,6 +215,7 @@ class View:
         curves: Quality along the paired runs.
         epochs: Planned epochs in words: "50 epochs".
         batch_note: Why the batch stays; empty where it may change.
+        go_on: Command that goes on with what is open; empty where nothing is.
         record_json: The whole record as JSON, for download.
         record_path: Where recommendation.json lies.
         report_path: Where report.html lies; empty when unknown.
@@ -243,6 +244,7 @@ class View:
     ruled_out: tuple[RuledOut, ...]
     findings: tuple[FindingLine, ...]
     open_questions: tuple[str, ...]
+    go_on: str
     machine: tuple[Fact, ...]
     software: tuple[Fact, ...]
     workload: tuple[Fact, ...]

@@ -30,7 +30,7 @@ def render_terminal(view: View, console: Console) -> None:
     for proof in view.proofs:
         screen.rows(proof.label, [proof.text], style=_STYLES[proof.state])
     if view.interrupted:
-        screen.rows("stopped", ["before it was done: this is the best answer so far; --resume goes on"], style="yellow")
+        screen.rows("stopped", ["before it was done: this is the best answer so far"], style="yellow")
     if view.policies:
         screen.blank()
         _policy_table(view, screen)
@@ -38,10 +38,12 @@ def render_terminal(view: View, console: Console) -> None:
     if len(batches) > 1:
         screen.blank()
         _batch_table(view, batches, screen)
-    if view.ruled_out or view.findings or view.open_questions or view.batch_note:
+    if view.ruled_out or view.findings or view.open_questions or view.go_on or view.batch_note:
         screen.blank()
         _ruled_out(view, screen)
         screen.rows("open", view.open_questions, style="yellow")
+        if view.go_on:
+            screen.line("go on", view.go_on)
         _findings(view, screen)
     if view.ways or view.report_path:
         screen.blank()

@@ -52,6 +52,7 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
         ruled_out=tables.ruled_out(recommendation),
         findings=tables.finding_lines((*recommendation.findings, *recommendation.hardware.findings)),
         open_questions=recommendation.open_questions,
+        go_on=_go_on(recommendation, run_folder),
         machine=context.machine_facts(recommendation.hardware, recommendation.hardware_fingerprint),
         software=context.software_facts(recommendation.software, recommendation.software_fingerprint),
         workload=context.workload_facts(workload, recommendation.workload_fingerprint),
@@ -62,6 +63,16 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
         record_path=record_path,
         report_path=str(PurePath(run_folder) / _REPORT_FILE) if run_folder else "",
     )
+
+
+def _go_on(recommendation: Recommendation, run_folder: str | None) -> str:
+    """The command that goes on with what is open; empty where nothing is."""
+    if run_folder is None or not (recommendation.open_questions or recommendation.interrupted):
+        return ""
+    workload = recommendation.workload
+    arguments = ["--", *workload.arguments] if workload.arguments else []
+    command = ["autotune", "recommend", workload.target, "--resume", run_folder, "--budget", "10m", *arguments]
+    return shlex.join(command)
 
 
 def _change(recommendation: Recommendation) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import json
 import logging
 import os
+import shutil
 import tempfile
 from collections.abc import Mapping
 from datetime import datetime
@@ -16,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from autotune.atomic import write_atomically
 from autotune.errors import UsageError
+from autotune.measure.bench import QualityPlan
 from autotune.records import Measurement, Recommendation, RunRecord
 from autotune.records.codec import dumps, from_json, loads, to_json
 from autotune.settings import Settings
@@ -26,18 +28,20 @@ TRIALS = "trials.jsonl"
 # Version of the layout of both records that this version writes and reads.
 SCHEMA = 1
 _LOCK = ".lock"
-_IDENTITY = "identity.json"
+IDENTITY = "identity.json"
 _DIAGNOSIS = "diagnosis.json"
+LENGTH = "quality_plan.json"
 _STUDY = "study.log"
 # A folder with one of these is a run's; with a report.html or a study.log alone it is more likely somebody else's.
-_MARKS = (TRIALS, _IDENTITY, _DIAGNOSIS)
+_MARKS = (TRIALS, IDENTITY, _DIAGNOSIS)
 _OURS = {
     RECOMMENDATION,
     RUN,
     TRIALS,
     _LOCK,
-    _IDENTITY,
+    IDENTITY,
     _DIAGNOSIS,
+    LENGTH,
     "diagnosis.html",
     "figures",
     "logs",
@@ -105,9 +109,8 @@ class RunFolder:
                     hint=f"go on with --resume {path}, or start over with --fresh",
                 )
             folder = cls(path)
-            for name in (TRIALS, RUN, RECOMMENDATION, _IDENTITY, _STUDY, "report.html", "report.md"):
-                with contextlib.suppress(FileNotFoundError):
-                    (path / name).unlink()
+            if any((path / name).exists() for name in _MARKS):
+                folder.empty()
             return folder
         stamp = (now or datetime.now()).strftime("%m%d-%H%M")
         base = Path("autotune-runs") / f"{settings.target.stem}-{stamp}"
@@ -128,6 +131,28 @@ class RunFolder:
     def logs(self) -> Path:
         """Folder of the workers' logs."""
         return self.path / "logs"
+
+    def empty(self) -> None:
+        """Takes away what an earlier run left here, the lock aside."""
+        for name in _OURS - {_LOCK, "figures", "logs"}:
+            with contextlib.suppress(FileNotFoundError):
+                (self.path / name).unlink()
+        for name in ("figures", "logs"):
+            shutil.rmtree(self.path / name, ignore_errors=True)
+        self.logs.mkdir(exist_ok=True)
+
+    def quality_plan(self) -> QualityPlan | None:
+        """The length of this run's quality runs, so that later ones can be compared with them; None before the first.
+
+        Raises:
+            UsageError: The file is damaged.
+        """
+        file = self.path / LENGTH
+        return loads(QualityPlan, file.read_text(encoding="utf-8"), what=str(file)) if file.exists() else None
+
+    def keep_quality_plan(self, plan: QualityPlan) -> None:
+        """Stores the length of the quality runs, atomically."""
+        write_atomically(self.path / LENGTH, dumps(plan))
 
     def append(self, measurement: Measurement) -> None:
         """Stores one measurement, on disk before it returns."""
@@ -180,7 +205,7 @@ class RunFolder:
         Raises:
             UsageError: What was measured belongs to something else; says to what.
         """
-        file = self.path / _IDENTITY
+        file = self.path / IDENTITY
         if file.exists() and (self.path / TRIALS).exists():
             known = loads(dict[str, str], file.read_text(encoding="utf-8"), what=str(file))
             changed = [name for name, value in identity.items() if known.get(name) != value]
@@ -190,7 +215,11 @@ class RunFolder:
                     f"{' and '.join(changed)} {verb} changed since this run was interrupted",
                     hint="start a new run without --resume",
                 )
-        write_atomically(file, json.dumps(dict(identity), indent=2) + "\n")
+        self.note(identity)
+
+    def note(self, identity: Mapping[str, str]) -> None:
+        """Stores what this run is about, so that later runs can tell whether they are about the same."""
+        write_atomically(self.path / IDENTITY, json.dumps(dict(identity), indent=2) + "\n")
 
     def write_run(self, record: RunRecord) -> None:
         """Stores the whole record, atomically."""

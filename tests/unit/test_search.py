@@ -395,3 +395,16 @@ def test_a_batch_is_known_at_the_rate_that_was_trained_and_the_knobs_that_were_t
     assert leader is not None
     assert (leader.batch_size, leader.learning_rate_factor) == (64, 2.0) and leader.steps_per_execution > 1
     assert machine.asked("duel") == [leader]
+
+
+def test_a_run_that_goes_on_with_another_budget_keeps_the_length_of_its_quality_runs(tmp_path: Path) -> None:
+    """Those of before could not be compared with longer ones."""
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    first = Machine(tmp_path / "run", world, budget_s=40.0)
+    first.run()
+    kept = first.folder.quality_plan()
+    second = Machine(tmp_path / "run", world, budget_s=6000.0, recalled=first.search.measurements)
+    assert second.run() == BFLOAT16
+    assert kept is not None and second.folder.quality_plan() == kept
+    runs = [m for m in second.search.measurements if m.purpose == "quality"]
+    assert len({m.curve[-1].samples for m in runs}) == 1

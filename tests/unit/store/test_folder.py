@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from autotune.errors import UsageError
+from autotune.measure.bench import QualityPlan
 from autotune.settings import Settings
 from autotune.store import RunFolder
 from tests.unit.builders import speed_trial
@@ -199,3 +200,32 @@ def test_the_folder_is_left_clean(tmp_path: Path) -> None:
     RunFolder(tmp_path / "run").close()
     assert [p.name for p in (tmp_path / "run").iterdir()] == ["logs"]
     RunFolder(tmp_path / "run").close()
+
+
+def test_fresh_takes_away_all_of_an_earlier_run_and_nothing_else(tmp_path: Path) -> None:
+    """Figures and logs too; a folder with logs alone, which may be the user's, keeps them."""
+    out = tmp_path / "run"
+    with RunFolder(out) as folder:
+        folder.append(speed_trial())
+        (folder.logs / "worker.log").write_text("old")
+        (out / "figures").mkdir()
+        (out / "figures" / "speed.svg").write_text("old")
+        folder.keep_quality_plan(QualityPlan(epochs=3, planned_epochs=3))
+    with RunFolder.open_for(settings(tmp_path, out=out, fresh=True)) as folder:
+        assert sorted(p.name for p in out.iterdir() if not p.name.startswith(".")) == ["logs"]
+        assert list(folder.logs.iterdir()) == [] and folder.quality_plan() is None
+    theirs = tmp_path / "theirs"
+    (theirs / "logs").mkdir(parents=True)
+    (theirs / "logs" / "mine.txt").write_text("mine")
+    with RunFolder.open_for(settings(tmp_path, out=theirs, fresh=True)):
+        assert (theirs / "logs" / "mine.txt").read_text() == "mine"
+
+
+def test_the_length_of_quality_runs_is_kept_for_those_that_go_on(tmp_path: Path) -> None:
+    """Runs of another length cannot be compared."""
+    plan = QualityPlan(epochs=7, part_samples=320.5, planned_epochs=50, planned_steps=1000, share=0.3)
+    with RunFolder(tmp_path / "run") as folder:
+        assert folder.quality_plan() is None
+        folder.keep_quality_plan(plan)
+    with RunFolder(tmp_path / "run") as folder:
+        assert folder.quality_plan() == plan
