@@ -52,13 +52,15 @@ class Budget:
         """Time left for searching and proving."""
         return self.left_s - self.closing_s
 
-    def exceeds(self, planned_s: float | None) -> bool:
+    def exceeds(self, planned_s: float | None, spent_s: float = 0.0) -> bool:
         """Whether tuning has taken as long as the training that it is for, where the user named no budget.
 
         Args:
             planned_s: Length of the planned training; None when unknown.
+            spent_s: What all trials took, those taken over from earlier runs too.
         """
-        return not self._named and planned_s is not None and self.elapsed_s >= max(_LEAST_S, planned_s)
+        taken_s = max(self.elapsed_s, spent_s)
+        return not self._named and planned_s is not None and taken_s >= max(_LEAST_S, planned_s)
 
     def presses(self, planned_s: float | None) -> bool:
         """Whether the training is so short that tuning will take longer than it, where the user named no budget."""

@@ -59,9 +59,17 @@ class Closing:
             fought = {m.configuration for m in self._ledger.measurements if m.purpose == "duel"}
             if leader is None or leader in fought or not self._worth_a_duel(leader, fought):
                 return
-            started = self._budget.elapsed_s
-            self._duel(leader)
-            self._budget.spent("duel", self._budget.elapsed_s - started)
+            self.duel(leader)
+
+    def duel(self, leader: Configuration) -> None:
+        """Baseline and one configuration in alternation.
+
+        Raises:
+            HardwareError: The comparison could not be made.
+        """
+        started = self._budget.elapsed_s
+        self._duel(leader)
+        self._budget.spent("duel", self._budget.elapsed_s - started)
 
     def _duel(self, leader: Configuration) -> None:
         ledger, baseline = self._ledger, self._ledger.baseline

@@ -209,5 +209,10 @@ def workload_fingerprint(workload: WorkloadInfo) -> str:
     )
 
 
+def model_fingerprint(workload: WorkloadInfo) -> str:
+    """Names the model alone: its layers with their shapes and dtypes, and the written batch size."""
+    return _fingerprint(workload.layers, workload.batch_size)
+
+
 def _fingerprint(*parts: Any) -> str:
     return hashlib.sha256(dumps(parts, indent=None).encode()).hexdigest()[:16]

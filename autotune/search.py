@@ -32,6 +32,9 @@ from autotune.store import RunFolder, Study
 from autotune.strategies.protocol import Strategy
 from autotune.timing import Timing
 
+# What a duel takes at most, where none was made yet.
+_RECHECK_S = 25.0
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Attempt:
@@ -189,6 +192,19 @@ class Search:
         """
         self._closing.close()
 
+    def recheck(self) -> None:
+        """Compares the fastest of what was recalled with the baseline, where no leader had its duel: is it as fast still?
+
+        Raises:
+            HardwareError: The comparison could not be made.
+        """
+        if any(m.purpose == "duel" for m in self.measurements):
+            return
+        timed = [s for s in self.board().standings if s.configuration != self.baseline and s.relative_speed is not None]
+        alive = [s for s in timed if s.outcome in (None, Outcome.OK)]
+        if alive and self._budget.affords("duel", _RECHECK_S):
+            self._closing.duel(max(alive, key=lambda s: s.relative_speed or 0.0).configuration)
+
     def _proposal(self, board: Board) -> Configuration | None:
         """What to time next: what an earlier run answered first, then what the strategy says."""
         early = (c for c in self._plan.first if c in self._plan.space and board.of(c) is None)
@@ -236,7 +252,7 @@ class Search:
 
     def _exceeds_the_training(self) -> bool:
         """Whether tuning took as long as the training it is for, and has an answer that is certain to be faster."""
-        if not self._budget.exceeds(self._planned_s):
+        if not self._budget.exceeds(self._planned_s, self._ledger.spent_s):
             return False
         leader = self.leader()
         standing = None if leader is None else self.board().of(leader)

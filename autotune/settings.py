@@ -49,7 +49,7 @@ class Settings(BaseModel):
         reference: Policy measured as a yardstick only.
         require_gain: Whether keeping the baseline is a failure.
         resume: Run folder to go on with.
-        fresh: Whether earlier results are ignored.
+        fresh: Whether earlier runs are ignored, and one in ``out`` is started over.
         output_format: What is printed at the end.
         verbosity: -1 quiet, 0 normal, 1 more.
         seed: Seed of the strategy's own randomness.

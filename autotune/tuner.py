@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from autotune.capture import capture
+from autotune.capture import Captured, capture
 from autotune.errors import HardwareError, WorkerDied
 from autotune.judge.gradients import predicted_loss_scale
 from autotune.measure.bench import Bench, CaptureFailed
+from autotune.memory import MACHINE, MODEL, Memory, outdated, remember
 from autotune.plan import plan as make_plan
 from autotune.plan import wants_loss_scales
 from autotune.probe.ceilings import ceilings_from
 from autotune.progress import Listener, Note, StageStarted, ignore
-from autotune.recommend import hardware_fingerprint, recommend, software_fingerprint
-from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Recommendation, RunRecord, Severity
+from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
+from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Measurement, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
@@ -71,32 +73,40 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     listener(StageStarted(stage="plan", detail="what is worth trying"))
     scale = _predicted_loss_scale(bench) if wants_loss_scales(profile, settings) else None
     plan = make_plan(profile, workload, settings, predicted_loss_scale=scale)
-    strategy = create(settings.strategy, seed=settings.seed)
-    recalled = folder.measurements() if settings.resume is not None else []
-    search = Search(
-        bench=bench,
-        plan=plan,
-        strategy=strategy,
-        workload=workload,
-        options=settings.judge_options(),
-        folder=folder,
-        study=Study(folder.path),
-        budget=budget,
-        listener=listener,
-        recalled=recalled,
-        epochs=settings.epochs,
-        validation_batches=captured.validation_batches,
-        findings=captured.findings,
-        room_bytes=_room_bytes(place.profile),
-    )
+    memory = _memory(settings, place, captured, listener)
+    plan = replace(plan, first=memory.first)
+    study = Study(folder.path)
+
+    def search_on(recalled: Sequence[Measurement]) -> Search:
+        return Search(
+            bench=bench,
+            plan=plan,
+            strategy=create(settings.strategy, seed=settings.seed),
+            workload=workload,
+            options=settings.judge_options(),
+            folder=folder,
+            study=study,
+            budget=budget,
+            listener=listener,
+            recalled=recalled,
+            epochs=settings.epochs,
+            validation_batches=captured.validation_batches,
+            findings=captured.findings,
+            room_bytes=_room_bytes(place.profile),
+        )
+
+    search = search_on(folder.measurements() if settings.resume is not None else memory.measurements)
     interrupted = False
-    extra: list[Finding] = []
+    extra = list(memory.findings)
     try:
-        search.run()
-        try:
-            search.close()
-        except HardwareError as error:
-            extra.append(Finding(code="no_duel", severity=Severity.WARNING, message=error.message))
+        extra += _search(search, recheck=bool(memory.measurements))
+        contradiction = outdated(search.measurements, memory.measurements)
+        if contradiction is not None:
+            listener(Note(text=contradiction.message))
+            folder.forget()
+            extra = [contradiction]
+            search = search_on(())
+            extra += _search(search)
     except KeyboardInterrupt:
         if not any(m.configuration.policy == BASELINE_POLICY for m in search.measurements):
             raise
@@ -121,6 +131,42 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     return conclude(record, folder, listener)
 
 
+def _search(search: Search, *, recheck: bool = False) -> list[Finding]:
+    """Searches and compares at the end; says where that could not be done.
+
+    Args:
+        search: Not yet begun.
+        recheck: Whether what was recalled needs a comparison of today, even where the baseline is kept.
+    """
+    search.run()
+    try:
+        search.close()
+        if recheck:
+            search.recheck()
+    except HardwareError as error:
+        return [Finding(code="no_duel", severity=Severity.WARNING, message=error.message)]
+    return []
+
+
+def _memory(settings: Settings, place: Sitting, captured: Captured, listener: Listener) -> Memory:
+    """Notes in full what this run is about, and what earlier ones know of it; nothing on resume, or where it is unwanted."""
+    identity = {
+        **_identity(settings, place),
+        MODEL: model_fingerprint(captured.workload),
+        "the model's weights and data": captured.content,
+        "--budget": str(settings.budget_s),
+    }
+    place.folder.note(identity)
+    if settings.resume is not None or settings.fresh:
+        return Memory()
+    memory = remember(place.folder, identity)
+    for finding in memory.findings:
+        listener(Note(text=finding.message))
+    if memory.first:
+        listener(Note(text="an earlier run answered for this model: its answer is timed first"))
+    return memory
+
+
 def conclude(record: RunRecord, folder: RunFolder, listener: Listener = ignore) -> Recommendation:
     """Stores the record, decides and writes the reports."""
     listener(StageStarted(stage="report", detail=str(folder.path)))
@@ -136,7 +182,7 @@ def _identity(settings: Settings, place: Sitting) -> dict[str, str]:
     return {
         "the script": place.digest,
         "its arguments": shlex.join(settings.arguments),
-        "the machine": hardware_fingerprint(place.profile),
+        MACHINE: hardware_fingerprint(place.profile),
         "the versions of the libraries": software_fingerprint(place.profile.software),
         "--fit": str(settings.fit),
         "--epochs": str(settings.epochs),

@@ -42,6 +42,7 @@ def run(name: str, budget: str) -> None:
                 budget,
                 "--out",
                 f"{folder}/run",
+                "--fresh",
                 "-q",
             ],
             cwd=ROOT,

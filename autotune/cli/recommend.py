@@ -54,7 +54,7 @@ def recommend_command(
     ] = False,
     resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run's folder.")] = None,
     fresh: Annotated[
-        bool, typer.Option("--fresh", help="Start over in --out, even if it holds an earlier run.")
+        bool, typer.Option("--fresh", help="Know nothing of earlier runs, and start over in --out if it holds one.")
     ] = False,
     output_format: Annotated[
         AnswerFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")

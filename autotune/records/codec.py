@@ -67,6 +67,6 @@ def loads(kind: type[T], text: str, *, what: str = "file") -> T:
     """
     try:
         data = json.loads(text)
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:  # nested thousands deep is no record either
         raise UsageError(f"{what} is not JSON: {error}", hint="give a file that autotune wrote") from None
     return from_json(kind, data, what=what)

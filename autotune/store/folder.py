@@ -196,6 +196,12 @@ class RunFolder:
         text = "".join(json.dumps(to_json(m), allow_nan=False) + "\n" for m in measurements)
         write_atomically(self.path / TRIALS, text)
 
+    def forget(self) -> None:
+        """Drops what was measured and the length of the quality runs: all of it is measured again."""
+        self.rewrite([])
+        with contextlib.suppress(FileNotFoundError):
+            (self.path / LENGTH).unlink()
+
     def check_same(self, identity: Mapping[str, str]) -> None:
         """Notes what this run is about, or checks it on resume: measurements of two different things are not mixed.
 
