@@ -48,16 +48,12 @@ def plan(
     """
     excluded: list[Excluded] = []
     findings: list[Finding] = []
-    tf32 = (
-        (True, False)
-        if profile.device == "gpu" and any(gpu.tf32_units for gpu in profile.gpus if gpu.visible is not False)
-        else (None,)
-    )
+    has_tf32 = profile.device == "gpu" and any(gpu.tf32_units for gpu in profile.gpus if gpu.visible is not False)
     baseline = Configuration(
         batch_size=workload.batch_size,
         jit_compile=workload.jit_compile,
         steps_per_execution=workload.steps_per_execution,
-        tf32=False if tf32 != (None,) else None,  # a strict float32 baseline
+        tf32=workload.tf32 if has_tf32 else None,
     )
     policies, hopeless = _policies(profile, settings, baseline, excluded, findings)
     batches = _batches(workload, settings, baseline, excluded, findings)
@@ -69,9 +65,13 @@ def plan(
         steps_per_execution=_executions(workload),
         jit_compile=(workload.jit_compile, not workload.jit_compile),
         learning_rate_rules=("1", "sqrt", "linear") if len(batches) > 1 else ("1",),
-        tf32=tuple(sorted(tf32, key=lambda value: value is not False)),
+        tf32=(baseline.tf32, not baseline.tf32) if has_tf32 else (None,),
     )
-    return Plan(space=space, excluded=tuple(excluded), findings=tuple(findings), hopeless_policies=hopeless)
+    # TensorFlow leaves TF32 on, and that is what a training as written runs at: strict float32 is a second baseline.
+    strict = (baseline.but(tf32=False),) if baseline.tf32 else ()
+    return Plan(
+        space=space, excluded=tuple(excluded), findings=tuple(findings), hopeless_policies=hopeless, first=strict
+    )
 
 
 def wants_loss_scales(profile: HardwareProfile, settings: Settings) -> bool:

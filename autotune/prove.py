@@ -12,7 +12,7 @@ otherwise. A configuration that differs from the baseline in them alone needs no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from autotune.records import Board, Configuration, JudgeOptions, SearchSpace, Standing
 from autotune.records.configuration import REFERENCE_POLICIES
@@ -101,6 +101,19 @@ def next_pair(
         for configuration in (candidate, baseline):  # the candidate first: if it fails, the baseline's run is saved
             if (configuration.key, seed) not in done:
                 return QualityRun(configuration=configuration, seed=seed, why="prove")
+    return None
+
+
+def next_reference(board: Board, done: Done, options: JudgeOptions) -> QualityRun | None:
+    """The next run of what is trained only to be shown beside: float64 where asked for, strict float32 beside TF32."""
+    baseline = board.baseline
+    for standing in board.standings:
+        point = standing.configuration
+        strict = point.other_float32(baseline) and point.tf32 is False
+        if not standing.alive or not (strict or point == baseline.but(policy=point.policy)):
+            continue
+        if (strict or point.policy in REFERENCE_POLICIES) and standing.seeds < options.minimum_seeds:
+            return next_pair(baseline, point, done, replace(options, maximum_seeds=options.minimum_seeds))
     return None
 
 

@@ -11,7 +11,7 @@ from autotune.judge.board import Case
 from autotune.judge.speed import Speed, relative, speed
 from autotune.judge.stability import fault, outcome
 from autotune.recommend_words import lost, predicted_gain
-from autotune.records import CandidateRow, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
+from autotune.records import CandidateRow, Configuration, Curve, Excluded, Measurement, PolicyRow, RunRecord, TrialRow
 from autotune.records.configuration import REFERENCE_POLICIES
 
 
@@ -20,7 +20,9 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
     rows = []
     planned, base = record.workload.planned_samples, _baseline_speed(judged, record)
     for case in judged:
-        if case.configuration.but(policy=record.baseline.policy) != record.baseline:
+        if case.configuration.but(policy=record.baseline.policy) != record.baseline and not (
+            case.configuration.other_float32(record.baseline)
+        ):
             continue
         rate = _rate(case, base)
         values = finals(case, record)
@@ -31,7 +33,7 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
         )
         rows.append(
             PolicyRow(
-                policy=case.configuration.policy,
+                policy=_row_name(case.configuration, record.baseline),
                 outcome=case.outcome,
                 step_time_s=None if rate is None or base is None else base.samples / rate,
                 relative_speed=None if case.relative is None else case.relative.value,
@@ -43,6 +45,12 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
             )
         )
     return tuple(rows)
+
+
+def _row_name(configuration: Configuration, baseline: Configuration) -> str:
+    if not configuration.other_float32(baseline):
+        return configuration.policy
+    return f"{configuration.policy}, {'TF32' if configuration.tf32 else 'no TF32'}"
 
 
 def _baseline_speed(judged: Sequence[Case], record: RunRecord) -> Speed | None:
@@ -58,12 +66,13 @@ def _rate(case: Case, base: Speed | None) -> float | None:
 def same_arithmetic(other: Case, case: Case) -> bool:
     """Whether two configurations differ in nothing that changes what is computed."""
     a, b = other.configuration, case.configuration
-    return (a.policy, a.batch_size, a.loss_scale, a.learning_rate_factor, a.float32_layers) == (
+    return (a.policy, a.batch_size, a.loss_scale, a.learning_rate_factor, a.float32_layers, a.tf32) == (
         b.policy,
         b.batch_size,
         b.loss_scale,
         b.learning_rate_factor,
         b.float32_layers,
+        b.tf32,
     )
 
 
@@ -113,8 +122,11 @@ def excluded_rows(judged: Sequence[Case], record: RunRecord, winner: Case | None
     """What was left out by the plan, and what was tried and lost, each with its reason."""
     rows = []
     for case in judged:
-        if case is winner or case.configuration == record.baseline or case.configuration.policy in REFERENCE_POLICIES:
+        point = case.configuration
+        if case is winner or point == record.baseline or point.policy in REFERENCE_POLICIES:
             continue
+        if point.other_float32(record.baseline) and not point.tf32:
+            continue  # a yardstick too
         rows.append(Excluded(configuration=case.configuration, reason=lost(case, record, winner)))
     return (*rows, *record.excluded)
 

@@ -13,7 +13,7 @@ from autotune.judge.noise import measured_noise_scale, most_of_samples
 from autotune.ledger import Ledger
 from autotune.measure.bench import Measurer, QualityPlan
 from autotune.progress import BestChanged, Clock, Listener, StageStarted, TrialProgress, TrialStarted
-from autotune.prove import QualityRun, next_run, ranked
+from autotune.prove import QualityRun, next_reference, next_run, ranked
 from autotune.quality_plan import quality_plan
 from autotune.records import (
     Board,
@@ -165,12 +165,15 @@ class Search:
                 continue
             if run is None:
                 rescued = self._next_rescue()
-                if rescued is None:
-                    break
-                if rescued.alone:
+                if rescued is not None and rescued.alone:
                     self._timing.time(rescued.configuration)
                     continue
-                run = QualityRun(configuration=rescued.configuration, seed=0, why="rescue")
+                if rescued is not None:
+                    run = QualityRun(configuration=rescued.configuration, seed=0, why="rescue")
+                else:
+                    run = next_reference(board, self._ledger.trained(), self._options)
+                if run is None:
+                    break
             if not proving:
                 self._listener(StageStarted(stage="prove", detail="accuracy against float32 over paired seeds"))
                 proving = True

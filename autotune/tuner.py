@@ -17,6 +17,7 @@ from autotune.memory import MACHINE, MODEL, Memory, outdated, remember
 from autotune.plan import plan as make_plan
 from autotune.plan import wants_loss_scales
 from autotune.probe.ceilings import ceilings_from
+from autotune.probe.fitness import thread_findings
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
 from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Measurement, Recommendation, RunRecord, Severity
@@ -74,7 +75,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     scale = _predicted_loss_scale(bench) if wants_loss_scales(profile, settings) else None
     plan = make_plan(profile, workload, settings, predicted_loss_scale=scale)
     memory = _memory(settings, place, captured, listener)
-    plan = replace(plan, first=memory.first)
+    plan = replace(plan, first=(*plan.first, *memory.first))
     study = Study(folder.path)
 
     def search_on(recalled: Sequence[Measurement]) -> Search:
@@ -125,7 +126,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         baseline=plan.space.baseline,
         measurements=tuple(search.measurements),
         excluded=plan.excluded,
-        findings=(*captured.findings, *plan.findings, *extra),
+        findings=(*captured.findings, *thread_findings(profile.cpu, workload.intra_op_threads), *plan.findings, *extra),
         options=settings.judge_options(),
     )
     return conclude(record, folder, listener)

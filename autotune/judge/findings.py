@@ -59,6 +59,7 @@ def findings(
             replace(finding, confirmed=confirmed) if confirmed is not None and finding.confirmed is None else finding
         )
     found += _slow_policies(cases, hardware)
+    found += _of_tf32(cases)
     found += _of_baseline(cases, workload)
     found += _of_memory(cases, options)
     found += _of_accuracy(cases, precision, workload)
@@ -85,6 +86,35 @@ def _slow_policies(cases: Sequence[Case], hardware: HardwareProfile) -> list[Fin
             continue  # slow for another reason than its policy
         message = f"{policy} is {1 / case.relative.value:.1f}x slower here{_missing_units(policy, hardware)}"
         found.append(about(case, "slow_policy", Severity.INFO, message))
+    return found
+
+
+def _of_tf32(cases: Sequence[Case]) -> list[Finding]:
+    """The other kind of float32, where there are two and both were timed."""
+    found = []
+    for case in cases:
+        if not case.configuration.other_float32(cases[0].configuration) or case.relative is None:
+            continue
+        if case.configuration.tf32:
+            continue  # a candidate like any other
+        ratio = case.relative.value
+        pace = f"{1 / ratio:.2f}x slower" if ratio < 1.0 else f"{ratio:.2f}x as fast"
+        seen = case.accuracy
+        accuracy = (
+            ""
+            if seen is None or seen.baseline is None or seen.candidate is None
+            else f"; {seen.metric} {seen.candidate:.4g} with it, {seen.baseline:.4g} with TensorFloat-32,"
+            f" over {seen.seeds} seeds"
+        )
+        found.append(
+            about(
+                case,
+                "tf32",
+                Severity.INFO,
+                "float32 products run in TensorFloat-32 here, as TensorFlow does unless told otherwise, and all is compared"
+                f" with that: strict float32 is {pace}{accuracy}",
+            )
+        )
     return found
 
 

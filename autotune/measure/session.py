@@ -193,6 +193,8 @@ class Session:
             "replicas": 1 if strategy is None else int(strategy.num_replicas_in_sync),
             "callbacks_kept": [type(c).__name__ for c in sorted_callbacks.kept],
             "callbacks_left_out": list(sorted_callbacks.left_out),
+            "tf32": describe.tf32(),
+            "intra_op_threads": describe.intra_op_threads(),
         }
         findings = lint.check(model, fit, feed.first_batch, self._user, self._policy_calls)
         findings += lint.script_writes(

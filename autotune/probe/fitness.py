@@ -28,6 +28,27 @@ def fitness_findings(cpu: CpuInfo, gpus: Sequence[GpuInfo] = (), *, seen_cores: 
             yield from _gpu_findings(gpu)
 
 
+def thread_findings(cpu: CpuInfo, intra_op_threads: int | None) -> Iterator[Finding]:
+    """What is wrong with the number of threads that script or environment give one operation.
+
+    Args:
+        cpu: The processor.
+        intra_op_threads: That number; None for TensorFlow's own choice.
+    """
+    cores = cpu.logical_cores
+    if intra_op_threads is None or cores is None or intra_op_threads == cores:
+        return
+    fewer = intra_op_threads < cores
+    yield Finding(
+        code="threads",
+        severity=Severity.WARNING if fewer else Severity.INFO,
+        message=f"script or environment let an operation run on {intra_op_threads} thread{'s' if intra_op_threads > 1 else ''}"
+        f", and {cores} cores are there",
+        advice=f"set {cores}, or leave it to TensorFlow: tf.config.threading.set_intra_op_parallelism_threads, "
+        "TF_NUM_INTRAOP_THREADS",
+    )
+
+
 def _cpu_findings(cpu: CpuInfo, seen_cores: int | None) -> Iterator[Finding]:
     cores = cpu.machine_cores
     if cpu.load_1m is not None and cores and cpu.load_1m > _BUSY_SHARE * cores:

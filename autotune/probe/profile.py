@@ -46,7 +46,8 @@ def probe(
     findings += gpu_findings
     if tpu is not None:
         findings += tpu_findings(tpu, usable=tpu_usable)
-    findings += fitness_findings(cpu, gpus, seen_cores=seen_cores)
+    chosen = "TF_NUM_INTRAOP_THREADS" in environment
+    findings += fitness_findings(cpu, gpus, seen_cores=None if chosen else seen_cores)
     return HardwareProfile(
         device=_device(gpus, tpu_usable),
         cpu=cpu,

@@ -73,6 +73,10 @@ class Configuration:
         """Whether both make the same number of updates from the same samples: only the arithmetic differs."""
         return self.batch_size == other.batch_size and self.learning_rate_factor == other.learning_rate_factor
 
+    def other_float32(self, baseline: Configuration) -> bool:
+        """Whether this is the baseline with TensorFloat-32 turned on or off, and nothing else."""
+        return self.tf32 is not None and self.tf32 != baseline.tf32 and self.but(tf32=baseline.tf32) == baseline
+
     def but(self, **changes: Any) -> Configuration:
         """This configuration with some fields changed."""
         return replace(self, **changes)

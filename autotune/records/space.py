@@ -81,7 +81,8 @@ class Plan:
         excluded: Groups of configurations left out, each with its reason.
         findings: What a person should know of the plan.
         hopeless_policies: Policies that ceilings predict to be slower than half of float32: one short trial and no more.
-        first: Configurations to time before all others: what an earlier run of something similar answered.
+        first: Configurations to time before all others: strict float32 where TF32 is on as written, what an earlier
+            run of something similar answered.
     """
 
     space: SearchSpace

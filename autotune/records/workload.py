@@ -80,6 +80,8 @@ class WorkloadInfo:
         replicas: Replicas in that strategy.
         callbacks_kept: Class names of callbacks that run in trials.
         callbacks_left_out: Class names of callbacks that do not.
+        tf32: Whether TensorFloat-32 is on as the script leaves it; counts only on devices that have it.
+        intra_op_threads: Threads that script or environment give one operation; None for TensorFlow's own choice.
     """
 
     target: str
@@ -111,6 +113,8 @@ class WorkloadInfo:
     replicas: int = 1
     callbacks_kept: tuple[str, ...] = ()
     callbacks_left_out: tuple[str, ...] = ()
+    tf32: bool = True
+    intra_op_threads: int | None = None
 
     @property
     def planned_samples(self) -> int | None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from typing import Any
 
 import keras
+import tensorflow as tf
 
 from autotune.workload.policy import sixteen_bit
 
@@ -178,6 +180,18 @@ def loss_name(model: Any) -> str | None:
     if isinstance(loss, dict | list | tuple):
         return "several"
     return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
+
+
+def tf32() -> bool:
+    """Whether float32 products run in TensorFloat-32 where the device has it: TensorFlow's default."""
+    return bool(tf.config.experimental.tensor_float_32_execution_enabled())
+
+
+def intra_op_threads() -> int | None:
+    """Threads that script or environment give one operation; None where TensorFlow chooses."""
+    named = os.environ.get("TF_NUM_INTRAOP_THREADS", "")
+    chosen = tf.config.threading.get_intra_op_parallelism_threads() or (int(named) if named.isdecimal() else 0)
+    return int(chosen) or None
 
 
 def own_train_step(model: Any) -> bool:

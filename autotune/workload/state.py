@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from autotune.records import Configuration, LossScale
 from autotune.workload.describe import layer_path
@@ -109,6 +110,8 @@ def bring(model: Any, configuration: Configuration, *, step_stretch: float = 1.0
     model.jit_compile = configuration.jit_compile
     model.steps_per_execution = configuration.steps_per_execution
     model.train_function = None
+    if configuration.tf32 is not None:
+        tf.config.experimental.enable_tensor_float_32_execution(configuration.tf32)
     _keep_float32(model, configuration.float32_layers)
     if configuration.loss_scale is not None and getattr(model, "optimizer", None) is not None:
         _scale_loss(model, configuration.loss_scale)

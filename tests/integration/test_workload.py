@@ -35,6 +35,7 @@ def test_named_inputs_and_outputs_with_weights(bench_for: Make) -> None:
     """Dicts for inputs, outputs and sample weights, with a split, are re-batched and validated."""
     bench, _ = bench_for("dict_inputs_weights.py")
     workload = captured(bench, "dict_inputs_weights.py")
+    assert (workload.tf32, workload.intra_op_threads) == (True, None)
     assert (workload.data, workload.samples_per_epoch, workload.steps_per_epoch) == ("arrays", 480, 8)
     assert (workload.metric, workload.metric_direction, workload.validation) == (
         "val_first_accuracy",
@@ -184,6 +185,15 @@ def test_a_script_that_is_mixed_already_has_a_float32_baseline(bench_for: Make) 
     assert "policy_replaced" in {finding.code for finding in found.findings}
     mixed = timed(bench, Configuration(policy="mixed_bfloat16", batch_size=64))
     assert (mixed.sixteen_bit_layers, mixed.arithmetic_layers) == (1, 2)
+
+
+def test_which_float32_and_how_many_threads(bench_for: Make) -> None:
+    """What the script leaves TensorFloat-32 at is known; a trial runs with what its configuration says, and says nothing else."""
+    bench, _ = bench_for("float32_kinds.py")
+    workload = captured(bench, "float32_kinds.py")
+    assert (workload.tf32, workload.intra_op_threads) == (False, 1)
+    for wanted in (True, False, True):
+        assert trained(bench, Configuration(batch_size=32, tf32=wanted)).curve[-1].values["tf32"] == float(wanted)
 
 
 def test_replicas_under_a_strategy(bench_for: Make) -> None:

@@ -98,10 +98,14 @@ def test_several_executions_only_where_keras_can() -> None:
 
 
 def test_tf32_belongs_to_gpus_that_have_it() -> None:
-    """The baseline is strict float32 there; elsewhere the setting does not exist."""
+    """The baseline is as the script leaves it, and strict float32 a second one; elsewhere the setting does not exist."""
     ampere = hardware(device="gpu", gpus=(GpuInfo(index=0, tf32_units=True, visible=True),))
-    assert plan(ampere, workload(), settings()).space.tf32 == (False, True)
-    assert plan(ampere, workload(), settings()).space.baseline.tf32 is False
+    found = plan(ampere, workload(), settings())
+    assert found.space.tf32 == (True, False) and found.space.baseline.tf32 is True
+    assert found.first == (found.space.baseline.but(tf32=False),)
+    strict = plan(ampere, workload(tf32=False), settings())
+    assert strict.space.tf32 == (False, True) and strict.space.baseline.tf32 is False and strict.first == ()
+    assert plan(hardware(), workload(), settings()).first == ()
     assert plan(hardware(), workload(), settings()).space.tf32 == (None,)
     hidden = (GpuInfo(index=0, tf32_units=True, visible=False), GpuInfo(index=1, tf32_units=False, visible=True))
     assert plan(hardware(device="gpu", gpus=hidden), workload(), settings()).space.tf32 == (None,)

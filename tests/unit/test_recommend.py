@@ -263,3 +263,19 @@ def test_a_machine_of_another_speed_gets_the_same_answer(pace: float, gain: floa
     one, other = answer(1.0), answer(pace)
     assert one.verdict == other.verdict
     assert one.speed.speedup_low == pytest.approx(other.speed.speedup_low)
+
+
+def test_strict_float32_stands_beside_tf32() -> None:
+    """Where TF32 is on as written, strict float32 has a row and a finding with both accuracies, and is never the answer."""
+    written = BASELINE.but(tf32=True)
+    strict = BASELINE.but(tf32=False)
+    runs = [quality_run(c, s, [v + 0.001 * s for v in GOOD]) for c in (written, strict) for s in range(3)]
+    found = recommend(record([speed_trial(written), speed_trial(strict, 0.02), *runs], baseline=written))
+    assert found.verdict == "keep_baseline"
+    assert [(row.policy, row.relative_speed) for row in found.policy_table] == [
+        ("float32", 1.0),
+        ("float32, no TF32", pytest.approx(0.5, rel=0.05)),
+    ]
+    said = next(f.message for f in found.findings if f.code == "tf32")
+    assert "strict float32 is 2.0" in said and "with TensorFloat-32, over 3 seeds" in said
+    assert not found.excluded

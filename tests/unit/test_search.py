@@ -50,13 +50,14 @@ class Machine:
         seed: int = 0,
         pace: Callable[[float], float] = lambda time_s: 1.0,
         room_bytes: float = math.inf,
+        first: tuple[Configuration, ...] = (),
     ) -> None:
         self.clock = VirtualClock()
         self.bench = SimulatedBench(world, WORKLOAD, self.clock, seed, pace)
         self.folder = RunFolder(folder)
         self.search = Search(
             bench=self.bench,
-            plan=Plan(space=space),
+            plan=Plan(space=space, first=first),
             strategy=create("ladder"),
             workload=WORKLOAD,
             options=JudgeOptions(),
@@ -408,3 +409,18 @@ def test_a_run_that_goes_on_with_another_budget_keeps_the_length_of_its_quality_
     assert kept is not None and second.folder.quality_plan() == kept
     runs = [m for m in second.search.measurements if m.purpose == "quality"]
     assert len({m.curve[-1].samples for m in runs}) == 1
+
+
+def test_strict_float32_is_a_second_baseline(tmp_path: Path) -> None:
+    """Where TF32 is on as written, strict float32 is timed right after the baseline and trained over the fewest seeds."""
+    written = BASELINE.but(tf32=True)
+    strict = BASELINE.but(tf32=False)
+
+    def world(configuration: Configuration) -> Behaviour:
+        return Behaviour(step_time_s=0.010 if configuration.tf32 else 0.018)
+
+    space = replace(POLICIES, baseline=written, policies=("float32",), tf32=(True, False))
+    machine = Machine(tmp_path, world, space=space, first=(strict,))
+    assert machine.run() is None
+    assert machine.asked("speed") == [written, strict]
+    assert [c for c in machine.asked("quality") if c == strict] == 3 * [strict]
