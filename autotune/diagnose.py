@@ -32,10 +32,20 @@ from autotune.rescue import attempts_at, in_order, rescue_of, wants_rescue
 from autotune.settings import Settings
 from autotune.sitting import LauncherFactory, Sitting, sitting
 
-# What a run costs besides its steps: a worker that starts, the script up to its fit, tracing.
-_START_S = 2.5
+# What a run costs besides its steps and the script up to its fit: tracing, validation's too.
+_TRACE_S = 1.5
+# float16's first run goes on until the loss scale has met its limit.
+_LIMIT_S = 5.0
+# Where starting the workers of several seeds takes more of the time than this, one seed gets all of it.
+_MOST_STARTING = 0.6
+# A step may take seconds; some are needed to say anything.
+_FEWEST_STEPS = 10
 # Kept for judging and writing at the end.
 _CLOSING_S = 3.0
+# A look at every layer's numbers, in float32.
+_PROFILE_S = 2.5
+# Of what is left, for a machine may become slower than it was when it was timed.
+_PLANNED_SHARE = 0.85
 
 
 def diagnose(
@@ -56,8 +66,10 @@ def diagnose(
     with sitting(settings, listener, launcher) as place:
         listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
         left_s = max(5.0, place.budget.left_s)
+        started = place.budget.elapsed_s
         captured = capture(place.bench, str(settings.target), place.digest, settings.fit, left_s)
-        answer = _Run(settings, listener, place, captured).answer(command)
+        start_s = place.budget.elapsed_s - started
+        answer = _Run(settings, listener, place, captured, start_s).answer(command)
         page = place.folder.path / "diagnosis.html"
         listener(StageStarted(stage="report", detail=str(shown_folder(page))))
         write_atomically(place.folder.path / "diagnosis.json", dumps(answer))
@@ -66,9 +78,12 @@ def diagnose(
 
 
 class _Run:
-    def __init__(self, settings: Settings, listener: Listener, place: Sitting, captured: Captured) -> None:
+    def __init__(
+        self, settings: Settings, listener: Listener, place: Sitting, captured: Captured, start_s: float
+    ) -> None:
         workload = captured.workload
         self._settings = settings
+        self._start_s = start_s
         self._listener = listener
         self._hardware = place.profile
         self._budget = place.budget
@@ -117,15 +132,21 @@ class _Run:
         for policy in policies:
             timed = self._time(self._baseline.but(policy=policy))
             slower += mean_step_time_s(timed.chunks) / step_time_s if timed.outcome is Outcome.OK else 1.0
-        seeds = self._options.minimum_seeds
-        starting_s = seeds * (1 + len(policies)) * _START_S
+        extra_s = _CLOSING_S + _PROFILE_S + (_LIMIT_S if "mixed_float16" in policies else 0.0)
+        left_s = _PLANNED_SHARE * (self._budget.left_s - extra_s)
+        seeds, sides = self._options.minimum_seeds, 1 + len(policies)
+        # Workers of the first seed run already.
+        starting_s = sides * (seeds * _TRACE_S + (seeds - 1) * self._start_s)
+        if starting_s > _MOST_STARTING * left_s:
+            seeds, starting_s = 1, sides * _TRACE_S
         return quality_plan(
             workload,
             step_time_s,
-            self._budget.left_s - starting_s - _CLOSING_S,
+            left_s - starting_s,
             epochs=self._settings.epochs,
             validation_batches=self._captured.validation_batches,
             runs=seeds * slower,
+            fewest_steps=_FEWEST_STEPS,
         )
 
     def _time(self, configuration: Configuration) -> Measurement:

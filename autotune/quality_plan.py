@@ -13,6 +13,7 @@ _LONGEST_S = 60.0
 _SHORTEST_S = 1.5
 _POINTS = 10
 _FEWEST_POINTS = 5
+_FEWEST_STEPS = 20
 # A step of validation costs about a third of a training step, which also goes backward.
 _VALIDATION_COST = 0.35
 _VALIDATION_SHARE = 0.25
@@ -26,6 +27,7 @@ def quality_plan(
     epochs: int | None = None,
     validation_batches: int | None = None,
     runs: float = _RUNS,
+    fewest_steps: int = _FEWEST_STEPS,
 ) -> QualityPlan:
     """Chooses the length of a quality run.
 
@@ -36,11 +38,12 @@ def quality_plan(
         epochs: Planned length where the user gave one.
         validation_batches: Batches of one validation pass, None when unknown.
         runs: Runs of the baseline that have to fit; a slower one counts for more.
+        fewest_steps: Steps of a run, however long they take.
     """
     planned_epochs = epochs or workload.epochs
     steps = workload.steps_per_epoch
     allowed_s = min(max(left_s / runs, _SHORTEST_S), _LONGEST_S)
-    allowed_steps = max(20, int(allowed_s / step_time_s))
+    allowed_steps = max(fewest_steps, int(allowed_s / step_time_s))
     limit = _validation_limit(validation_batches, allowed_steps)
     batch = float(workload.batch_size or 1)
     if steps and workload.samples_per_epoch:
@@ -64,7 +67,7 @@ def quality_plan(
                 share=1.0,
             )
         return QualityPlan(epochs=planned_epochs, planned_epochs=planned_epochs, planned_steps=planned, share=1.0)
-    points = min(max(planned_epochs, _FEWEST_POINTS), _POINTS)
+    points = max(1, min(max(planned_epochs, _FEWEST_POINTS), _POINTS, allowed_steps // 2))
     part = max(2, min(allowed_steps, planned) // points)
     return QualityPlan(
         epochs=points,

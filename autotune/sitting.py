@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -70,7 +71,7 @@ def sitting(settings: Settings, listener: Listener, launcher: LauncherFactory | 
             log_path="",
             metric=settings.metric or "",
         )
-        bench = Bench(workers, spec, str(folder.logs))
+        bench = Bench(workers, spec, str(folder.logs), room_bytes=room_bytes(profile) or None)
         digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
         try:
             yield Sitting(budget=budget, folder=folder, profile=profile, bench=bench, digest=digest)
@@ -84,3 +85,11 @@ def local_launcher(logs: Path, profile: HardwareProfile, memory_limit_bytes: int
     environment = {**os.environ, "TF_FORCE_GPU_ALLOW_GROWTH": os.environ.get("TF_FORCE_GPU_ALLOW_GROWTH", "true")}
     limit = memory_limit_bytes if profile.device == "cpu" else None
     return LocalLauncher(logs, environment, limit, fork=profile.device == "cpu")
+
+
+def room_bytes(profile: HardwareProfile) -> float:
+    """Memory in which workers may be side by side; 0 on a GPU, whose memory two of them would share unseen."""
+    if profile.device != "cpu":
+        return 0.0
+    known = [size for size in (profile.cpu.memory_bytes, profile.cpu.memory_available_bytes) if size is not None]
+    return min(known, default=math.inf)

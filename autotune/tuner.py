@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from collections.abc import Sequence
@@ -20,11 +19,11 @@ from autotune.probe.ceilings import ceilings_from
 from autotune.probe.fitness import thread_findings
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
-from autotune.records import BASELINE_POLICY, Finding, HardwareProfile, Measurement, Recommendation, RunRecord, Severity
+from autotune.records import BASELINE_POLICY, Finding, Measurement, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
-from autotune.sitting import LauncherFactory, Sitting, sitting
+from autotune.sitting import LauncherFactory, Sitting, room_bytes, sitting
 from autotune.store import RunFolder, Study
 from autotune.strategies import create
 
@@ -93,7 +92,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
             epochs=settings.epochs,
             validation_batches=captured.validation_batches,
             findings=captured.findings,
-            room_bytes=_room_bytes(place.profile),
+            room_bytes=room_bytes(place.profile),
         )
 
     search = search_on(folder.measurements() if settings.resume is not None else memory.measurements)
@@ -199,14 +198,6 @@ def _predicted_loss_scale(bench: Bench) -> float | None:
         return None
     gradients = numbers.get("gradients")
     return predicted_loss_scale(None if gradients is None else gradients["largest"])
-
-
-def _room_bytes(profile: HardwareProfile) -> float:
-    """Memory in which workers may be side by side; 0 on a GPU, whose memory two of them would share unseen."""
-    if profile.device != "cpu":
-        return 0.0
-    known = [size for size in (profile.cpu.memory_bytes, profile.cpu.memory_available_bytes) if size is not None]
-    return min(known, default=math.inf)
 
 
 def _dtypes(settings: Settings) -> tuple[str, ...]:

@@ -12,7 +12,13 @@ FIGURES = Path(__file__).parents[1] / "docs" / "figures"
 
 
 def line_chart(
-    rows: Sequence[Mapping[str, Any]], *, x: str, y: str, by: str, log: bool = False, titles: tuple[str, str] | None = None
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    x: str,
+    y: str,
+    by: str,
+    log: bool = False,
+    titles: tuple[str, str] | None = None,
 ) -> alt.Chart:
     """Lines with their points.
 

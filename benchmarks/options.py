@@ -122,7 +122,10 @@ def main() -> None:
         played = [cost(space, seed) for seed in range(runs)]
         ours_s, all_s = median(p[0] for p in played), exhaustive_s(space)
         points.append((count, ours_s, all_s))
-        print(f"{count:7} {ours_s:7.0f}s {all_s:10.0f}s {ours_s / all_s:6.1%} {max(p[1] for p in played):14.3f}", flush=True)
+        print(
+            f"{count:7} {ours_s:7.0f}s {all_s:10.0f}s {ours_s / all_s:6.1%} {max(p[1] for p in played):14.3f}",
+            flush=True,
+        )
     counts, ours, _ = (np.array(column, dtype=float) for column in zip(*points, strict=True))
     exponent = float(np.polyfit(np.log(counts), np.log(ours), 1)[0])
     print(f"the search's cost grows with the options to the power of {exponent:.2f}")

@@ -18,7 +18,9 @@ from autotune.records.codec import to_json
 
 _QUIET_S = 120.0
 _SOAK_CHUNK_S = 0.5
-_ALIVE = 5
+# Workers that wait for their next trial, at most: where their memory is unknown, and as far as they fit.
+_ALIVE, _FEWEST_ALIVE, _MOST_ALIVE = 5, 3, 12
+_ROOM_SHARE = 0.6
 # Seeds of workers apart from those that train: one lists every fit, one runs the baseline beside the trials of others.
 _LISTING_SEED, _PACE_SEED = -2, -3
 
@@ -127,10 +129,16 @@ class Bench:
         spec: What every worker is told; policy, seed and log are filled in.
         logs: Folder for the workers' logs.
         clock: Monotonic clock.
+        room_bytes: Memory for workers side by side; None when unknown.
     """
 
     def __init__(
-        self, launcher: Launcher, spec: WorkerSpec, logs: str, clock: Callable[[], float] = time.monotonic
+        self,
+        launcher: Launcher,
+        spec: WorkerSpec,
+        logs: str,
+        clock: Callable[[], float] = time.monotonic,
+        room_bytes: float | None = None,
     ) -> None:
         self._launcher = launcher
         self._spec = spec
@@ -140,6 +148,8 @@ class Bench:
         self._captured: dict[tuple[str, int], Message] = {}
         self._started = 0
         self._again = True
+        self._room_bytes = room_bytes
+        self._peak_bytes = 0
         self._pace: _Side | None = None
 
     def select_fit(self, index: int) -> None:
@@ -157,8 +167,10 @@ class Bench:
         key = (policy, seed)
         if key in self._workers:
             return self._captured[key]
-        while len(self._workers) >= _ALIVE:
-            self._end(next(iter(self._workers)))
+        while len(self._workers) >= self._most_alive:
+            # Seed 0 and the pace are asked for again and again, another seed rarely twice.
+            proofs = [known for known in self._workers if known[1] > 0]
+            self._end(next(iter(proofs or self._workers)))
         self._started += 1
         log = f"{self._logs}/worker-{self._started:03d}-{policy}-seed{seed}.log"
         worker = self._launcher.start(replace(self._spec, policy=policy, seed=seed, log_path=log))
@@ -439,11 +451,19 @@ class Bench:
                     points.append(CurvePoint(step=event["step"], samples=event["samples"], values=event["values"]))
                     on_point(points[-1])
                 elif event["event"] == "measured":
+                    self._peak_bytes = max(self._peak_bytes, event.get("peak_memory_bytes") or 0)
                     return measurement_from(event, purpose, configuration, seed, chunks, points)
         except (WorkerDied, CaptureFailed, _Silent) as error:
             self._end(key)
             event = {**_failure_of(error), "wall_s": self._clock() - started}
             return measurement_from(event, purpose, configuration, seed, chunks, points)
+
+    @property
+    def _most_alive(self) -> int:
+        """How many workers may wait with the script's data loaded: each spares loading it again."""
+        if not self._peak_bytes or self._room_bytes is None:
+            return _ALIVE
+        return int(min(_MOST_ALIVE, max(_FEWEST_ALIVE, _ROOM_SHARE * self._room_bytes / self._peak_bytes)))
 
     def _worker(self, key: tuple[str, int], limit_s: float) -> Worker:
         self.capture(*key, limit_s)

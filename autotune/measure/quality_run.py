@@ -27,7 +27,7 @@ _NOISE_BATCHES, _NOISE_S = 24, 1.5
 # Validation examples that are scored one by one, and the time for that.
 _EXAMPLES, _EXAMPLES_S = 2048, 1.0
 # A dynamic scale that doubles every few steps meets its limit in a short run: at most this many chunks of steps, this long.
-_FAST_GROWTH, _LIMIT_CHUNK, _LIMIT_CHUNKS, _LIMIT_S = 4, 10, 24, 4.0
+_FAST_GROWTH, _LIMIT_CHUNK, _LIMIT_CHUNKS, _LIMIT_S = 2, 2, 60, 3.0
 
 
 class QualityRun:

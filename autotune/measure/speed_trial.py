@@ -20,6 +20,8 @@ _WARM_CHUNKS = 12
 _ENDLESS = 10**9
 # Times that chunks on one batch in memory and on the real pipeline take turns.
 _INPUT_TURNS = 3
+# Steps so long that one turn has to do.
+_LONG_STEP_S = 0.2
 
 
 class SpeedTrial:
@@ -100,7 +102,7 @@ class SpeedTrial:
         if once is None:
             return None
         ratios = []
-        for _ in range(_INPUT_TURNS):
+        for _ in range(_INPUT_TURNS if step_time_s < _LONG_STEP_S else 1):
             free, real = (_Chunks(None, steps, 1.0, until=0.4, at_most=4) for _ in range(2))
             self._fit_chunks(once, steps, free)
             self._fit_chunks(self._on.feed.endless(batch), steps, real)
