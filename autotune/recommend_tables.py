@@ -76,11 +76,21 @@ def same_arithmetic(other: Case, case: Case) -> bool:
     )
 
 
+def stands_for_another(case: Case, judged: Sequence[Case]) -> bool:
+    """Whether a configuration was trained only because its runs are those of another, which was timed."""
+    learning = case.configuration.learning
+    return case.speed_trial is None and any(
+        other.speed_trial is not None and other.configuration.learning == learning for other in judged
+    )
+
+
 def candidate_rows(judged: Sequence[Case], record: RunRecord) -> tuple[CandidateRow, ...]:
-    """Each configuration with all that is known of it."""
+    """Each configuration with all that is known of it; what was only trained, for one that was timed, stands with that."""
     rows = []
     base = _baseline_speed(judged, record)
     for case in judged:
+        if stands_for_another(case, judged):
+            continue
         rate = _rate(case, base)
         values = finals(case, record)
         rows.append(
@@ -125,8 +135,8 @@ def excluded_rows(judged: Sequence[Case], record: RunRecord, winner: Case | None
         point = case.configuration
         if case is winner or point == record.baseline or point.policy in REFERENCE_POLICIES:
             continue
-        if point.other_float32(record.baseline) and not point.tf32:
-            continue  # a yardstick too
+        if (point.other_float32(record.baseline) and not point.tf32) or stands_for_another(case, judged):
+            continue  # a yardstick too, or told with the other
         rows.append(Excluded(configuration=case.configuration, reason=lost(case, record, winner)))
     return (*rows, *record.excluded)
 

@@ -126,9 +126,11 @@ class CandidateLine:
     Attributes:
         front: Whether no other one that ended well is both faster and better.
         predicted: Time to quality as speed and gradient noise predict it, at another batch.
+        settings: What tells it from the baseline besides its batch.
     """
 
     name: str
+    settings: str
     policy: str
     chosen: bool
     baseline: bool

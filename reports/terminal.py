@@ -9,6 +9,7 @@ from autotune.reports.model import CandidateLine, FindingLine, PolicyLine, View
 from autotune.reports.screen import GAP, Screen
 
 _FINDINGS_SHOWN = 4
+_RATE = "learning rate "
 _RULED_OUT_SHOWN = 6
 _WIDEST_NAME = 24
 _NARROWEST_REMARK = 18
@@ -88,20 +89,28 @@ def _batch_table(view: View, rows: list[CandidateLine], screen: Screen) -> None:
             r.batch.text,
             r.samples.text,
             r.quality.text,
-            r.time_to_quality.text,
+            r.time_to_quality.text if not r.baseline else "",
             r.predicted.text if not r.baseline else "",
         ]
         for r in rows
     ]
     widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
+    # What all of them share is said once.
+    settings = [row.settings.split(", ") for row in rows if not row.baseline]
+    shared = [part for part in settings[0] if all(part in parts for parts in settings)]
 
     def aligned(cells: list[str]) -> str:
         return GAP.join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True))
 
-    screen.paragraph(aligned(head), style="dim", indent=2)
+    rates = any(part.startswith(_RATE) for parts in settings for part in parts)
+    screen.hanging(Text(aligned(head) + GAP, style="dim"), ", ".join(shared), indent=2)
     for row, cells in zip(rows, body, strict=True):
         style = "bold" if row.chosen and view.recommended else ""
-        screen.hanging(Text(aligned(cells) + GAP, style=style), row.name, indent=2)
+        own = [part.replace(_RATE, "rate ") for part in row.settings.split(", ") if row.baseline or part not in shared]
+        if rates and not row.baseline and _RATE not in row.settings:
+            own.insert(0, "rate x1")
+        own += [row.verdict] if row.verdict else []
+        screen.hanging(Text(aligned(cells) + GAP, style=style), ", ".join(own), indent=2)
 
 
 def _remark(row: PolicyLine) -> str:
