@@ -36,9 +36,9 @@ def recommend(
     from autotune.tuner import tune
 
     given = {**options, "budget": budget_s}
-    return tune(
-        resolve(os.fspath(target), given, os.environ), listener, command=f"autotune.recommend({os.fspath(target)!r})"
-    )
+    said = {} if budget_s is None else {"budget_s": budget_s}
+    arguments = ", ".join([repr(os.fspath(target)), *(f"{name}={value!r}" for name, value in (said | options).items())])
+    return tune(resolve(os.fspath(target), given, os.environ), listener, command=f"autotune.recommend({arguments})")
 
 
 def load(path: str | os.PathLike[str]) -> Recommendation:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from autotune.budget import Budget
@@ -83,10 +83,16 @@ class Ledger:
         self._listener(TrialEnded(measurement=kept, relative_speed=relative))
         return kept
 
-    def recall(self, purpose: Purpose, configuration: Configuration, seed: int) -> Measurement | None:
-        """The same trial of the interrupted run, which then counts in this one; None where there was none."""
+    def recall(
+        self,
+        purpose: Purpose,
+        configuration: Configuration,
+        seed: int,
+        usable: Callable[[Measurement], bool] = lambda measurement: True,
+    ) -> Measurement | None:
+        """The same trial of the interrupted run, which then counts in this one; None where there was none that is usable."""
         for index, old in enumerate(self._recalled):
-            if (old.purpose, old.configuration, old.seed) == (purpose, configuration, seed):
+            if (old.purpose, old.configuration, old.seed) == (purpose, configuration, seed) and usable(old):
                 kept = self._number(self._recalled.pop(index))
                 self._listener(TrialEnded(measurement=kept, relative_speed=None, recalled=True))
                 return kept

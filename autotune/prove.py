@@ -33,11 +33,13 @@ class QualityRun:
         configuration: What to train with.
         seed: Index of the seed.
         why: ``screen`` (one seed, to rank) or ``prove`` (paired seeds).
+        candidate: What a proof is about, where this is the baseline's side of it.
     """
 
     configuration: Configuration
     seed: int
     why: str
+    candidate: Configuration | None = None
 
 
 Done = set[tuple[str, int]]
@@ -69,7 +71,8 @@ def next_run(
     )
     open_here = bool(same) and same[0].proof == "open"
     if (baseline.key, 0) not in done:
-        return QualityRun(configuration=baseline, seed=0, why="prove" if open_here else "screen")
+        about = same[0].configuration if open_here else None
+        return QualityRun(configuration=baseline, seed=0, why="prove" if open_here else "screen", candidate=about)
     if open_here:
         return next_pair(baseline, same[0].configuration, done, options)
     screen = _next_screen(space, board, done, options, most_of_samples)
@@ -96,11 +99,11 @@ def next_pair(
     baseline: Configuration, candidate: Configuration, done: Done, options: JudgeOptions
 ) -> QualityRun | None:
     """The next run of a proof over paired seeds; None when all are made."""
-    candidate = trained_as(candidate, baseline)
+    about, candidate = candidate, trained_as(candidate, baseline)
     for seed in range(options.maximum_seeds):
         for configuration in (candidate, baseline):  # the candidate first: if it fails, the baseline's run is saved
             if (configuration.key, seed) not in done:
-                return QualityRun(configuration=configuration, seed=seed, why="prove")
+                return QualityRun(configuration=configuration, seed=seed, why="prove", candidate=about)
     return None
 
 

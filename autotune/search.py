@@ -179,7 +179,7 @@ class Search:
                 proving = True
             if not self._budget.affords("quality", self._quality_cost_s()):
                 self._leave_open(
-                    f"{run.configuration.describe(self.baseline)} was not proven over enough seeds",
+                    f"{(run.candidate or run.configuration).describe(self.baseline)} was not proven over enough seeds",
                     "quality",
                     self._quality_cost_s(),
                 )

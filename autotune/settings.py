@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import json
 import tomllib
 import warnings
 from collections.abc import Callable, Mapping
@@ -16,6 +17,8 @@ from autotune.records import POLICIES, REFERENCE_POLICIES, JudgeOptions
 from autotune.settings_forms import arguments, batch_sizes, duration_s, flag, policies, size_bytes, tolerance
 
 PREFIX = "AUTOTUNE_"
+# In the run folder.
+SETTINGS = "settings.json"
 # Variables with our prefix that are not settings of a run.
 _OTHER_VARIABLES = {"AUTOTUNE_DEBUG", "AUTOTUNE_CACHE_DIR"}
 OutputFormat = Literal["terminal", "json"]
@@ -113,6 +116,10 @@ class Settings(BaseModel):
                 raise ValueError(_contradiction(_label(one, "option"), _label(other, "option"), why))
         return self
 
+    def kept(self) -> str:
+        """What a run that goes on with this one takes over, as JSON: all but the target, its budget and its folder."""
+        return self.model_dump_json(include=set(_Kept.model_fields), indent=2) + "\n"
+
     def judge_options(self) -> JudgeOptions:
         """The part of the settings that the decision rule reads."""
         return JudgeOptions(
@@ -121,6 +128,27 @@ class Settings(BaseModel):
             maximum_seeds=self.seeds,
             memory_limit_bytes=self.memory_limit_bytes,
         )
+
+
+class _Kept(BaseModel):
+    """Settings that belong to a run and not to one sitting of it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    arguments: tuple[str, ...] = ()
+    policies: tuple[str, ...] | None = None
+    batch_sizes: tuple[int, ...] | None = None
+    keep_batch_size: bool = False
+    metric: str | None = None
+    tolerance: float = 0.01
+    tolerance_absolute: bool = False
+    seeds: int = 8
+    strategy: str = "ladder"
+    epochs: int | None = None
+    fit: int | None = None
+    memory_limit_bytes: int | None = None
+    reference: str | None = None
+    seed: int = 0
 
 
 _PARSERS: dict[str, Callable[[Any], Any]] = {
@@ -164,6 +192,8 @@ def resolve(
     values: dict[str, Any] = {}
     labels: dict[str, str] = {}
     for source, given in _sources(path, options or {}, environment or {}):
+        if source == "option" and (resumed := given.get("resume") or values.get("resume")):
+            values |= _of_run(cwd or Path.cwd(), Path(resumed))
         ours: dict[str, Any] = {}
         for name, value in given.items():
             label = _label(name, source)
@@ -183,6 +213,25 @@ def resolve(
         if first["type"] == "extra_forbidden":
             message = "there is no such setting"
         raise UsageError(f"{label}: {message}" if label else message, hint=_HINT) from None
+
+
+def _of_run(cwd: Path, folder: Path) -> dict[str, Any]:
+    """What the run to go on with was asked for; options given anew win over it.
+
+    Raises:
+        UsageError: Its file is damaged.
+    """
+    file = cwd / folder / SETTINGS
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        return dict(_Kept.model_validate(content).model_dump(exclude_unset=True))
+    except (FileNotFoundError, NotADirectoryError):
+        return {}
+    except (OSError, RecursionError, ValueError) as error:
+        reason = "it is not what a run wrote" if isinstance(error, ValidationError) else str(error)
+        raise UsageError(
+            f"--resume: {folder / SETTINGS} is damaged: {reason}", hint="start a new run without --resume"
+        ) from None
 
 
 def check_target(target: Path, cwd: Path) -> Path:

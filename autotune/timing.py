@@ -68,6 +68,9 @@ class Timing:
             NoisyMachineError: Its step time cannot be told.
         """
         ledger = self._ledger
+        known = ledger.recall("speed", ledger.baseline, 0, _tells)
+        if known is not None:
+            return
         if self._budget.left_s < _LEAST_TIME_S:
             raise BudgetError(
                 f"the budget ran out before the baseline was measured: {self._budget.elapsed_s:.0f} s went by until fit",
@@ -76,9 +79,8 @@ class Timing:
         measurement = self.time(ledger.baseline, first=True)
         if measurement.outcome is not Outcome.OK:
             raise baseline_failure(measurement, ledger.workload.target)
-        found = speed(measurement.chunks)
-        half = None if found is None else found.step_time_s.half_log
-        if half is None or half > _TOO_NOISY:
+        if not _tells(measurement):
+            half = _half_width(measurement)
             spread = "could not be told" if half is None else f"is uncertain by {half:.0%}"
             raise NoisyMachineError(
                 f"this machine is too noisy to measure on: the baseline's step time {spread}",
@@ -88,7 +90,7 @@ class Timing:
     def time(self, configuration: Configuration, *, first: bool = False) -> Measurement:
         """Times a configuration, or takes over the trial of the interrupted run."""
         ledger = self._ledger
-        known = ledger.recall("speed", configuration, 0)
+        known = None if first else ledger.recall("speed", configuration, 0)
         if known is not None:
             return known
         self._listener(TrialStarted(purpose="speed", configuration=configuration))
@@ -151,3 +153,15 @@ class Timing:
         """Whether two workers fit side by side, as far as the baseline's own trial tells."""
         peak = next((m.peak_memory_bytes for m in self._ledger.measurements if m.peak_memory_bytes), 0)
         return _WORKERS_BESIDE * peak < self._room_bytes
+
+
+def _half_width(measurement: Measurement) -> float | None:
+    """Half width of the interval of a trial's step time, of its logarithm; None where it cannot be told."""
+    found = speed(measurement.chunks)
+    return None if found is None else found.step_time_s.half_log
+
+
+def _tells(measurement: Measurement) -> bool:
+    """Whether a trial of the baseline tells its step time well enough for others to be compared with it."""
+    half = _half_width(measurement)
+    return measurement.outcome is Outcome.OK and half is not None and half <= _TOO_NOISY

@@ -64,6 +64,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     budget, folder, bench = place.budget, place.folder, place.bench
     listener(StageStarted(stage="capture", detail=f"running {settings.target} up to its fit"))
     folder.check_same(_identity(settings, place))
+    folder.keep_settings(settings)
     captured = capture(bench, str(settings.target), place.digest, settings.fit, max(5.0, budget.left_s - 2.0))
     workload = captured.workload
     if settings.epochs is not None:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from autotune.records import BASELINE_POLICY, Outcome
 from autotune.records.diagnosis import Diagnosis, Distribution, PolicyDiagnosis
 
 
 def headline(diagnosis: Diagnosis) -> str:
     """Which policies train this model, in one sentence."""
-    parts = [f"{name} {_fate(policy)}" for name, policy in diagnosis.policies.items() if name != BASELINE_POLICY]
-    return "; ".join(parts) + "." if parts else "float32 alone was looked at."
+    fates: dict[str, list[str]] = {}
+    for name, policy in diagnosis.policies.items():
+        if name != BASELINE_POLICY:
+            fates.setdefault(_fate(policy), []).append(name)
+    if not fates:
+        return "float32 alone was looked at."
+    parts = [f"{' and '.join(names)} {fate if len(names) == 1 else _plural(fate)}" for fate, names in fates.items()]
+    longer = " A longer --budget settles more." if any("not settled" in fate for fate in fates) else ""
+    return "; ".join(parts) + "." + longer
 
 
 def lost(numbers: Distribution | None) -> float:
@@ -17,6 +26,10 @@ def lost(numbers: Distribution | None) -> float:
     if numbers is None:
         return 0.0
     return (numbers.vanish.get("float16") or 0.0) + (numbers.overflow.get("float16") or 0.0)
+
+
+def _plural(fate: str) -> str:
+    return re.sub(r"\b(train|fail|learn)s\b", r"\1", fate)
 
 
 def _fate(policy: PolicyDiagnosis) -> str:

@@ -52,7 +52,12 @@ def recommend_command(
     require_gain: Annotated[
         bool, typer.Option("--require-gain", help="Exit with 3 when the baseline is kept.")
     ] = False,
-    resume: Annotated[Path | None, typer.Option(help="Go on with an interrupted run's folder.")] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Go on with a run that was interrupted or left questions open: its folder. Its options count again."
+        ),
+    ] = None,
     fresh: Annotated[
         bool, typer.Option("--fresh", help="Know nothing of earlier runs, and start over in --out if it holds one.")
     ] = False,

@@ -45,8 +45,8 @@ def of_outcome(case: Case, precision: bool, baseline: Configuration | None) -> l
             noticed.append(about(case, f"trial_{bad.outcome}", Severity.INFO, f"as written: {bad.reason}"))
         return noticed
     if not precision:
-        # Why it was left is told where all that was left out is told.
-        return [replace(finding, severity=Severity.INFO) for finding in noticed]
+        # Why it was left is told where all that was left out is told; a layer that failed there may not fail elsewhere.
+        return [replace(finding, severity=Severity.INFO) for finding in noticed if finding.layer is None]
     if bad is not None:
         return [*noticed, _of_failure(case, bad)]
     if case.outcome is Outcome.NO_UPDATES:

@@ -16,7 +16,7 @@ from autotune.measure.spec import WorkerSpec
 from autotune.measure.trials import Trials
 from autotune.workload import callbacks, describe, functions, lint, policy, script, seeds, state
 from autotune.workload.capture import CapturedFit, FitPatch, fit_sites
-from autotune.workload.data import Feed, digest
+from autotune.workload.data import Feed
 from autotune.workload.effects import EffectAfterFit, Effects, relative
 from autotune.workload.place import UserCode, out_of_memory, summary
 
@@ -210,7 +210,7 @@ class Session:
             "sixteen_bit_layers": sixteen,
             "arithmetic_layers": arithmetic,
             "weights_hash": model_state.weights_hash,
-            "data_hash": digest(feed.first_batch),
+            "data_hash": feed.content(),
         }
 
 

@@ -5,6 +5,7 @@ Nothing is kept elsewhere: an earlier run is found by its folder, as long as tha
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +14,7 @@ from autotune.errors import AutotuneError
 from autotune.measure.bench import QualityPlan
 from autotune.records import Configuration, Measurement
 from autotune.records.codec import loads
-from autotune.store.folder import IDENTITY, LENGTH, TRIALS, read_recommendation
+from autotune.store.folder import IDENTITY, LENGTH, TRIALS, read_quality_plan, read_recommendation
 
 # The newest runs are looked at, no more.
 _MOST = 200
@@ -35,19 +36,25 @@ class Earlier:
 
 
 def same_run(folder: Path, identity: Mapping[str, str]) -> Earlier | None:
-    """The newest earlier run of exactly the same: script, arguments, model, data, machine, versions; None without one.
+    """The earlier run that knows most of exactly the same: script, arguments, model, data, machine, versions.
 
     Args:
         folder: This run's folder; others are looked for beside it.
         identity: What measurements depend on.
+
+    Returns:
+        The newest of those that know most; None without one.
     """
+    best: Earlier | None = None
     for path, known in _beside(folder):
         if known != dict(identity):
             continue
-        measurements = _trials(path)
-        if measurements:
-            return Earlier(path=path, measurements=tuple(measurements), plan=_plan(path))
-    return None
+        plan = _plan(path)
+        # Quality runs of a length that is not known cannot be compared with others.
+        measurements = [m for m in _trials(path) if m.purpose == "speed" or plan is not None]
+        if len(measurements) > (0 if best is None else len(best.measurements)):
+            best = Earlier(path=path, measurements=tuple(measurements), plan=plan)
+    return best
 
 
 def similar_answer(folder: Path, identity: Mapping[str, str], like: tuple[str, ...]) -> Configuration | None:
@@ -74,12 +81,14 @@ def _beside(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
     """Folders of other runs and their identities, the newest first; what cannot be read is passed over."""
     found = []
     try:
-        for path in folder.resolve().parent.iterdir():
-            file = path / IDENTITY
-            if path != folder.resolve() and file.is_file():
-                found.append((file.stat().st_mtime, path))
+        others = [path for path in folder.resolve().parent.iterdir() if path != folder.resolve()]
     except OSError:
         return
+    for path in others:
+        with contextlib.suppress(OSError):
+            file = path / IDENTITY
+            if file.is_file():
+                found.append((file.stat().st_mtime, path))
     for _, path in sorted(found, reverse=True)[:_MOST]:
         try:
             yield path, loads(dict[str, str], (path / IDENTITY).read_text(encoding="utf-8"))
@@ -88,6 +97,8 @@ def _beside(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
 
 
 def _trials(path: Path) -> list[Measurement]:
+    if not (path / TRIALS).is_file():
+        return []
     try:
         lines = (path / TRIALS).read_text(encoding="utf-8", errors="replace").split("\n")
     except OSError:
@@ -105,6 +116,6 @@ def _trials(path: Path) -> list[Measurement]:
 
 def _plan(path: Path) -> QualityPlan | None:
     try:
-        return loads(QualityPlan, (path / LENGTH).read_text(encoding="utf-8"))
-    except (AutotuneError, OSError, UnicodeDecodeError):
+        return read_quality_plan(path / LENGTH) if (path / LENGTH).is_file() else None
+    except (AutotuneError, OSError):
         return None

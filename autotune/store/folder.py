@@ -20,7 +20,7 @@ from autotune.errors import UsageError
 from autotune.measure.bench import QualityPlan
 from autotune.records import Measurement, Recommendation, RunRecord
 from autotune.records.codec import dumps, from_json, loads, to_json
-from autotune.settings import Settings
+from autotune.settings import SETTINGS, Settings
 
 RECOMMENDATION = "recommendation.json"
 RUN = "run.json"
@@ -32,6 +32,8 @@ IDENTITY = "identity.json"
 _DIAGNOSIS = "diagnosis.json"
 LENGTH = "quality_plan.json"
 _STUDY = "study.log"
+# Larger numbers of steps or samples are no length of a short training.
+_MOST = 1e12
 # A folder with one of these is a run's; with a report.html or a study.log alone it is more likely somebody else's.
 _MARKS = (TRIALS, IDENTITY, _DIAGNOSIS)
 _OURS = {
@@ -42,6 +44,7 @@ _OURS = {
     IDENTITY,
     _DIAGNOSIS,
     LENGTH,
+    SETTINGS,
     "diagnosis.html",
     "figures",
     "logs",
@@ -141,6 +144,10 @@ class RunFolder:
             shutil.rmtree(self.path / name, ignore_errors=True)
         self.logs.mkdir(exist_ok=True)
 
+    def keep_settings(self, settings: Settings) -> None:
+        """Stores what was asked for, so that a run that goes on with this one is asked the same."""
+        write_atomically(self.path / SETTINGS, settings.kept())
+
     def quality_plan(self) -> QualityPlan | None:
         """The length of this run's quality runs, so that later ones can be compared with them; None before the first.
 
@@ -148,7 +155,7 @@ class RunFolder:
             UsageError: The file is damaged.
         """
         file = self.path / LENGTH
-        return loads(QualityPlan, file.read_text(encoding="utf-8"), what=str(file)) if file.exists() else None
+        return read_quality_plan(file) if file.exists() else None
 
     def keep_quality_plan(self, plan: QualityPlan) -> None:
         """Stores the length of the quality runs, atomically."""
@@ -213,7 +220,7 @@ class RunFolder:
         """
         file = self.path / IDENTITY
         if file.exists() and (self.path / TRIALS).exists():
-            known = loads(dict[str, str], file.read_text(encoding="utf-8"), what=str(file))
+            known = loads(dict[str, str], file.read_text(encoding="utf-8", errors="replace"), what=str(file))
             changed = [name for name, value in identity.items() if known.get(name) != value]
             if changed:
                 verb = "have" if len(changed) > 1 or changed[0].endswith("s") else "has"
@@ -252,6 +259,19 @@ class RunFolder:
     ) -> None:
         """Gives it free."""
         self.close()
+
+
+def read_quality_plan(file: Path) -> QualityPlan:
+    """The length of quality runs that a run stored.
+
+    Raises:
+        UsageError: The file is damaged, or no run can have that length.
+    """
+    plan = loads(QualityPlan, file.read_text(encoding="utf-8", errors="replace"), what=str(file))
+    numbers = (plan.epochs, plan.part_samples, plan.validation_steps, plan.planned_epochs, plan.planned_steps)
+    if not all(number is None or 0 < number < _MOST for number in numbers):
+        raise UsageError(f"{file} is damaged: no run has that length", hint="start a new run without --resume")
+    return plan
 
 
 def _foreign(path: Path) -> list[str]:
@@ -312,6 +332,10 @@ def _parsed(path: Path, name: str) -> object:
     try:
         return json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
+        if (path / _DIAGNOSIS).is_file():
+            raise UsageError(
+                f"{path} is the folder of a diagnosis", hint=f"its page is {path / 'diagnosis.html'}"
+            ) from None
         what = f"{path} holds no {name}" if path.is_dir() else f"{path} does not exist"
         raise UsageError(what, hint="give the folder of a finished autotune run") from None
     except (OSError, RecursionError, ValueError) as error:

@@ -73,6 +73,12 @@ class Feed:
         self._drop_remainder = self._dataset is not None and _static_batch(self._dataset) is not None
         self.samples, self.steps = self._size(adapter)
 
+    def content(self) -> str:
+        """A short hash of the training data: of whole arrays, else of the first batch."""
+        if self.kind == "arrays":
+            return digest_arrays((self._x, self._y, self._weight))
+        return digest(self.first_batch)
+
     @property
     def validation_batches(self) -> int | None:
         """Batches of one validation pass; None without validation data, or where nothing tells without going through them."""
@@ -234,6 +240,24 @@ class Feed:
         if not steps:
             return None, None
         return (None if self.batch_size is None else int(steps) * self.batch_size), int(steps)
+
+
+# Of larger arrays every so many-th row is hashed.
+_HASHED_BYTES = 1 << 28
+
+
+def digest_arrays(data: Any) -> str:
+    """A short hash of arrays: of all that is in them, of evenly spread rows where that is more than 256 MiB."""
+    result = hashlib.blake2b(digest_size=8)
+    for leaf in keras.tree.flatten(data):
+        if leaf is None:
+            continue
+        values = np.asarray(leaf)
+        stride = max(1, -(-values.nbytes // _HASHED_BYTES)) if values.ndim else 1
+        result.update(f"{values.dtype} {values.shape}".encode())
+        kept = values[::stride] if stride > 1 else values
+        result.update(kept.tobytes() if kept.dtype != object else repr(kept.tolist()).encode())
+    return result.hexdigest()
 
 
 def digest(batch: Any, limit_bytes: int = 1 << 16) -> str:

@@ -118,6 +118,8 @@ def test_interrupt_keeps_what_was_measured_and_resume_goes_on(tmp_path: Path) ->
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Where the tests themselves run in the background of a shell, that signal is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
     trials = out / "trials.jsonl"
     deadline = time.monotonic() + 60

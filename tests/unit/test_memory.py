@@ -109,3 +109,29 @@ def test_folders_that_cannot_be_read_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with RunFolder(tmp_path / "two") as folder:
         assert len(remember(folder, IDENTITY).measurements) == 2
+
+
+def test_the_run_that_knows_most_is_taken(tmp_path: Path) -> None:
+    """A newer one that was killed after its baseline does not hide it; what is no regular file is passed over."""
+    earlier(tmp_path / "one")
+    earlier(tmp_path / "later")
+    trials = tmp_path / "later" / "trials.jsonl"
+    trials.write_text(trials.read_text().splitlines()[0] + "\n")
+    earlier(tmp_path / "pipe")
+    (tmp_path / "pipe" / "trials.jsonl").unlink()
+    (tmp_path / "pipe" / "trials.jsonl").mkdir()
+    with RunFolder(tmp_path / "two") as folder:
+        memory = remember(folder, IDENTITY)
+    assert len(memory.measurements) > 5 and "/one)" in memory.findings[0].message
+
+
+@pytest.mark.parametrize("damage", ['{"epochs": -6, "planned_epochs": 3}', "[", None])
+def test_quality_runs_of_an_unknown_length_are_not_taken_over(tmp_path: Path, damage: str | None) -> None:
+    """They could not be compared with new ones; timings can."""
+    earlier(tmp_path / "one")
+    plan = tmp_path / "one" / "quality_plan.json"
+    plan.unlink() if damage is None else plan.write_text(damage)
+    with RunFolder(tmp_path / "two") as folder:
+        memory = remember(folder, IDENTITY)
+        assert folder.quality_plan() is None
+    assert {m.purpose for m in memory.measurements} == {"speed"}

@@ -424,3 +424,14 @@ def test_strict_float32_is_a_second_baseline(tmp_path: Path) -> None:
     assert machine.run() is None
     assert machine.asked("speed") == [written, strict]
     assert [c for c in machine.asked("quality") if c == strict] == 3 * [strict]
+
+
+def test_a_baseline_that_was_too_noisy_is_timed_again(tmp_path: Path) -> None:
+    """What ended a run for noise must not end the one that goes on with it."""
+    noisy = Machine(tmp_path / "first", by_policy(float32=Behaviour(step_time_s=0.010, noise=3.0)))
+    with pytest.raises(NoisyMachineError):
+        noisy.run()
+    world = by_policy(mixed_bfloat16=Behaviour(step_time_s=0.006))
+    again = Machine(tmp_path / "second", world, recalled=noisy.search.measurements)
+    assert again.run() == BFLOAT16
+    assert again.asked("speed")[0] == BASELINE

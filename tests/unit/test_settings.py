@@ -169,3 +169,28 @@ def test_a_doubtful_literal_is_pythons_to_tell(script: Path) -> None:
     """Python warns where the script runs; looking at it first neither warns nor fails."""
     script.write_text(r"pattern = '\d'")
     assert resolve(script).target == script
+
+
+def test_a_run_that_goes_on_is_asked_the_same_again(tmp_path: Path) -> None:
+    """Options of the interrupted run count again, above the environment and below what is given anew; its budget does not."""
+    script = tmp_path / "train.py"
+    script.write_text("")
+    run = tmp_path / "run"
+    run.mkdir()
+    first = resolve(
+        script,
+        {"tolerance": "10%", "keep_batch_size": True, "budget": "1m", "arguments": ["--rows", "5"], "out": run},
+        cwd=tmp_path,
+    )
+    (run / "settings.json").write_text(first.kept())
+    again = resolve(script, {"resume": run}, {"AUTOTUNE_TOLERANCE": "3%", "AUTOTUNE_SEEDS": "5"}, tmp_path)
+    assert (again.tolerance, again.keep_batch_size, again.arguments) == (0.1, True, ("--rows", "5"))
+    assert (again.budget_s, again.out, again.resume) == (None, None, run)
+    other = resolve(script, {"resume": run, "tolerance": "2%", "batch_size": "32,64"}, {}, tmp_path)
+    assert (other.tolerance, other.keep_batch_size, other.batch_sizes) == (0.02, False, (32, 64))
+    (run / "settings.json").unlink()
+    assert resolve(script, {"resume": run}, {}, tmp_path).tolerance == 0.01
+    for damage in ("[", '{"out": "elsewhere"}', "[" * 100_000):
+        (run / "settings.json").write_text(damage)
+        with pytest.raises(UsageError, match=r"settings\.json is damaged"):
+            resolve(script, {"resume": run}, {}, tmp_path)

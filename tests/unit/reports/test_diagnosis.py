@@ -37,7 +37,7 @@ OPEN = AccuracyEvidence(metric="val_accuracy", verdict="inconclusive")
         (PolicyDiagnosis(outcome=Outcome.OK, accuracy=MATCHES), "mixed_float16 trains as well as float32."),
         (
             PolicyDiagnosis(outcome=Outcome.OK, accuracy=OPEN),
-            "mixed_float16 trains; whether as well as float32 is not settled.",
+            "mixed_float16 trains; whether as well as float32 is not settled. A longer --budget settles more.",
         ),
         (PolicyDiagnosis(outcome=Outcome.OK, accuracy=WORSE), "mixed_float16 learns worse."),
         (PolicyDiagnosis(outcome=Outcome.UNSUPPORTED), "mixed_float16 fails."),
@@ -55,7 +55,7 @@ OPEN = AccuracyEvidence(metric="val_accuracy", verdict="inconclusive")
         ),
         (
             PolicyDiagnosis(outcome=Outcome.NON_FINITE, rescue=Rescue(layers=("a",), accuracy=OPEN)),
-            "mixed_float16 fails, but trains with float32 in a, how well is not settled.",
+            "mixed_float16 fails, but trains with float32 in a, how well is not settled. A longer --budget settles more.",
         ),
     ],
 )
@@ -92,3 +92,9 @@ def test_the_page_needs_nothing_from_outside() -> None:
     page = render_diagnosis_page(cured())
     assert "http" not in page.replace("http-equiv", "")
     assert len(page) < 200_000
+
+
+def test_policies_of_one_fate_share_a_sentence() -> None:
+    """What is the same of both is said once."""
+    both = dict.fromkeys(("mixed_bfloat16", "mixed_float16"), PolicyDiagnosis(outcome=Outcome.NON_FINITE))
+    assert headline(replace(cured(), policies=both)) == "mixed_bfloat16 and mixed_float16 fail."

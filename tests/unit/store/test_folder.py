@@ -229,3 +229,16 @@ def test_the_length_of_quality_runs_is_kept_for_those_that_go_on(tmp_path: Path)
         folder.keep_quality_plan(plan)
     with RunFolder(tmp_path / "run") as folder:
         assert folder.quality_plan() == plan
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\x00", b"[", b'{"epochs": -6, "planned_epochs": 3}'])
+def test_a_damaged_length_of_quality_runs_is_told(tmp_path: Path, content: bytes) -> None:
+    """Not text, not JSON, or a length that no run has."""
+    with RunFolder(tmp_path / "run") as folder:
+        (folder.path / "quality_plan.json").write_bytes(content)
+        with pytest.raises(UsageError, match=r"quality_plan\.json"):
+            folder.quality_plan()
+        folder.append(speed_trial())
+        (folder.path / "identity.json").write_bytes(content)
+        with pytest.raises(UsageError, match=r"identity\.json"):
+            folder.check_same({"the script": "a"})

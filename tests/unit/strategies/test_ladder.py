@@ -176,3 +176,15 @@ def test_a_larger_loss_scale_where_float16_learns_worse_and_the_gradients_allow_
     timed = climbed(run, run(BFLOAT16), worse, plan=plan)
     assert timed[0] == FLOAT16.but(loss_scale=high)
     assert FLOAT16.but(loss_scale=FIXED) not in timed
+
+
+def test_a_proof_that_stays_open_has_a_sure_knob_timed_meanwhile() -> None:
+    """More steps a call on the baseline need no proof: timed once four seeds have not settled the faster policy, not before."""
+    speeds = {"float32": 1.0, "mixed_bfloat16": 1.2, "mixed_float16": 0.3}
+    plan = replace(PLAN, space=replace(PLAN.space, batch_sizes=(32,), jit_compile=(False,)))
+    run = machine(speeds, executions=1.2)
+    bfloat16 = run(BFLOAT16)
+    early = climbed(run, replace(bfloat16, seeds=3), run(FLOAT16), plan=plan)
+    late = climbed(run, replace(bfloat16, seeds=4), run(FLOAT16), plan=plan)
+    assert BASELINE.but(steps_per_execution=4) not in early
+    assert late[:2] == [BASELINE.but(steps_per_execution=4), BASELINE.but(steps_per_execution=16)]
