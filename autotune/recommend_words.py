@@ -105,6 +105,9 @@ def lost(case: Case, record: RunRecord, winner: Case | None) -> str:
         return f"{gained}, but its accuracy is not settled: {evidence.reason or 'too few seeds'}"
     if winner is not None:
         return f"{gained}, less than the recommended one"
+    certain = gain.low is not None and gain.low >= record.options.minimum_gain
+    if certain and case.duel is None and any(m.purpose == "duel" for m in record.measurements):
+        return f"{gained} in its own trial; no time was left to compare it with the baseline in alternation"
     return f"{gained}: {record.options.minimum_gain:g}x is not certain"
 
 

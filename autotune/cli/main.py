@@ -15,6 +15,8 @@ _BUG = 1
 _DISK = {errno.ENOSPC, errno.EDQUOT, errno.EROFS}
 _DISK_HINT = "make room there; what was measured is kept, and --resume goes on"
 _MOST_LINES = 20
+# Commands that hand arguments to a script.
+_WITH_SCRIPTS = ("recommend", "diagnose", "run")
 
 
 def main() -> None:
@@ -86,5 +88,12 @@ def _usage(error: Exception) -> int:
     if message:
         print(f"error: {message}", file=sys.stderr)
         context = getattr(error, "ctx", None)
-        print(f"  hint: {'autotune' if context is None else context.command_path} --help", file=sys.stderr)
+        command = "autotune" if context is None else context.command_path
+        if hasattr(error, "option_name") and command.rpartition(" ")[2] in _WITH_SCRIPTS:
+            print(
+                f"  hint: what the script itself takes goes behind --: {command} train.py -- {error.option_name}",
+                file=sys.stderr,
+            )
+        else:
+            print(f"  hint: {command} --help", file=sys.stderr)
     return int(error.exit_code) if message else 2  # type: ignore[attr-defined]

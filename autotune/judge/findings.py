@@ -24,6 +24,8 @@ from autotune.records import (
 INPUT_BOUND = 0.30
 _NEAR_LIMIT = 0.90
 _SLOW = 0.67
+# Points of the baseline's curves before a metric that never moved is told.
+_POINTS_TO_LEARN = 6
 # Factor to float16's end below which a longer run may well get there.
 _LITTLE_HEADROOM = 4.0
 _KEEP = 'keep this layer in float32 (dtype="float32"), or scale what it puts out'
@@ -141,6 +143,7 @@ def _of_baseline(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]
                 advice="give fit validation_data or validation_split for evidence on data that was not trained on",
             )
         )
+    found += _of_learning(cases[0], workload) if cases else []
     wait = input_wait(cases[0]) if cases else None
     if wait is not None and wait >= INPUT_BOUND:
         found.append(
@@ -155,6 +158,25 @@ def _of_baseline(cases: Sequence[Case], workload: WorkloadInfo) -> list[Finding]
             )
         )
     return found
+
+
+def _of_learning(baseline: Case, workload: WorkloadInfo) -> list[Finding]:
+    """A metric that never moves tells nothing about any policy."""
+    name = workload.metric or "loss"
+    values = [
+        value for run in baseline.quality.values() for p in run.curve if (value := p.values.get(name)) is not None
+    ]
+    if len(baseline.quality) < 2 or len(values) < _POINTS_TO_LEARN or max(values) > min(values):
+        return []
+    return [
+        Finding(
+            code="learns_nothing",
+            severity=Severity.INFO,
+            message=f"{name} is {values[0]:.4g} at every point of every run as written: the script learned nothing in them, "
+            "and any setting matches that",
+            advice="look at the data and the learning rate, or see more of the training: a larger --budget",
+        )
+    ]
 
 
 def _input_advice(workload: WorkloadInfo) -> str:

@@ -279,3 +279,23 @@ def test_strict_float32_stands_beside_tf32() -> None:
     said = next(f.message for f in found.findings if f.code == "tf32")
     assert "strict float32 is 2.0" in said and "with TensorFloat-32, over 3 seeds" in said
     assert not found.excluded
+
+
+def test_a_metric_that_never_moves_is_told() -> None:
+    """What learns nothing matches everything, and a reader has to know."""
+    flat = [quality_run(BASELINE, seed, [0.25, 0.25, 0.25]) for seed in range(2)]
+    found = recommend(record([speed_trial(), *flat])).findings
+    assert [f.message for f in found if f.code == "learns_nothing"][0].startswith("val_accuracy is 0.25 at every point")
+    moving = [quality_run(BASELINE, seed, [0.25, 0.25, 0.25 + 0.01 * seed]) for seed in range(2)]
+    assert not [f for f in recommend(record([speed_trial(), *moving])).findings if f.code == "learns_nothing"]
+
+
+def test_what_was_not_compared_in_alternation_says_so() -> None:
+    """Where the duel took the lead away and no time was left for the next, that is why the next is not the answer."""
+    other = BASELINE.but(steps_per_execution=4)
+    runs = [quality_run(c, s, [v + 0.001 * s for v in GOOD]) for c in (BASELINE, BFLOAT16) for s in range(3)]
+    timed = [speed_trial(), speed_trial(BFLOAT16, 0.005), speed_trial(other, 0.006)]
+    found = recommend(record([*timed, *runs, *duel(0.010, BFLOAT16, 0.020)]))
+    reasons = {e.configuration: e.reason for e in found.excluded}
+    assert found.verdict == "keep_baseline"
+    assert "no time was left to compare it with the baseline in alternation" in reasons[other]

@@ -170,3 +170,12 @@ def test_run_checks_before_it_starts(
     Path("train.py").write_text("print()\n")
     assert run(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["recommend", "diagnose"])
+def test_an_option_of_the_script_is_told_from_ours(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A user who forgot -- learns of it."""
+    assert run([command, "train.py", "--rows", "5"]) == 2
+    assert f"goes behind --: autotune {command} train.py -- --rows" in capsys.readouterr().err
+    assert run(["report", "somewhere", "--rows", "5"]) == 2
+    assert "autotune report --help" in capsys.readouterr().err
