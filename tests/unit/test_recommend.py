@@ -285,7 +285,8 @@ def test_a_metric_that_never_moves_is_told() -> None:
     """What learns nothing matches everything, and a reader has to know."""
     flat = [quality_run(BASELINE, seed, [0.25, 0.25, 0.25]) for seed in range(2)]
     found = recommend(record([speed_trial(), *flat])).findings
-    assert [f.message for f in found if f.code == "learns_nothing"][0].startswith("val_accuracy is 0.25 at every point")
+    said = next(f.message for f in found if f.code == "learns_nothing")
+    assert said.startswith("val_accuracy is 0.25 at every point")
     moving = [quality_run(BASELINE, seed, [0.25, 0.25, 0.25 + 0.01 * seed]) for seed in range(2)]
     assert not [f for f in recommend(record([speed_trial(), *moving])).findings if f.code == "learns_nothing"]
 
