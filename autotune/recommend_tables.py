@@ -28,9 +28,11 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
         values = finals(case, record)
         if not values:  # accuracy belongs to the policy: runs of it with other knobs at this batch tell it as well
             values = [v for other in judged if same_arithmetic(other, case) for v in finals(other, record)]
-        evidence = case.accuracy or next(
-            (o.accuracy for o in judged if same_arithmetic(o, case) and o.accuracy is not None), None
-        )
+        other = next((o for o in judged if same_arithmetic(o, case) and o.accuracy is not None), None)
+        evidence = case.accuracy or (None if other is None else other.accuracy)
+        borrowed = None
+        if case.accuracy is None and other is not None and other.configuration.learning != case.configuration.learning:
+            borrowed = f"accuracy of its runs with {other.configuration.learning.describe(case.configuration.learning)}"
         rows.append(
             PolicyRow(
                 policy=_row_name(case.configuration, record.baseline),
@@ -41,7 +43,7 @@ def policy_rows(judged: Sequence[Case], record: RunRecord) -> tuple[PolicyRow, .
                 accuracy=float(np.mean(values)) if values else None,
                 accuracy_verdict=None if evidence is None else evidence.verdict,
                 note=case.fault
-                or ("a yardstick, never recommended" if case.configuration.policy in REFERENCE_POLICIES else None),
+                or ("a yardstick, never recommended" if case.configuration.policy in REFERENCE_POLICIES else borrowed),
             )
         )
     return tuple(rows)

@@ -114,7 +114,7 @@ def _batch_table(view: View, rows: list[CandidateLine], screen: Screen) -> None:
 
 
 def _remark(row: PolicyLine) -> str:
-    return row.verdict or row.note
+    return "; ".join(part for part in (row.verdict, row.note) if part)
 
 
 def _ruled_out(view: View, screen: Screen) -> None:

@@ -300,3 +300,16 @@ def test_what_was_not_compared_in_alternation_says_so() -> None:
     reasons = {e.configuration: e.reason for e in found.excluded}
     assert found.verdict == "keep_baseline"
     assert "no time was left to compare it with the baseline in alternation" in reasons[other]
+
+
+def test_a_policy_whose_accuracy_is_known_with_other_knobs_says_so() -> None:
+    """XLA computes a little otherwise; more steps a call do not, and need no word."""
+    compiled, packed = BFLOAT16.but(jit_compile=True), BFLOAT16.but(steps_per_execution=4)
+
+    def note(trained: Configuration) -> str | None:
+        runs = [quality_run(c, s, [v + 0.001 * s for v in GOOD]) for c in (BASELINE, trained) for s in range(3)]
+        timed = [speed_trial(), speed_trial(BFLOAT16, 0.009), speed_trial(compiled, 0.005), speed_trial(packed, 0.005)]
+        return next(r for r in recommend(record([*timed, *runs])).policy_table if r.policy == BFLOAT16.policy).note
+
+    assert note(compiled) == "accuracy of its runs with XLA"
+    assert note(BFLOAT16) is None
