@@ -18,6 +18,7 @@ from autotune.store import RunFolder, Study
 from autotune.strategies import create
 from autotune.testing.replay import Header, Recording, ReplayBench, add, learning_key
 from autotune.testing.simulated import Behaviour, SimulatedBench, VirtualClock
+from benchmarks.replay import DATA, play, truth_of
 from tests.unit.builders import BASELINE, workload
 
 WORKLOAD = workload(samples_per_epoch=4000, steps_per_epoch=125, epochs=5)
@@ -144,3 +145,15 @@ def test_a_damaged_recording_is_refused(tmp_path: Path) -> None:
         lines.write('{"name": 3}\n')
     with pytest.raises(UsageError, match="damaged"):
         Recording.read(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(DATA.glob("*.jsonl.gz")), ids=lambda path: path.name.partition(".")[0])
+def test_the_search_finds_what_a_recorded_grid_holds(path: Path) -> None:
+    """On every grid that was recorded: within 5% of what timing and judging everything finds, for a tenth of its cost."""
+    recording = Recording.read(path)
+    truth = truth_of(recording)
+    runs = [play(recording, "ladder", seed, 600.0, truth) for seed in range(3)]
+    assert max(run.regret for run in runs) <= 0.05
+    assert max(run.cost for run in runs) <= 0.10
+    assert max(run.timing_cost for run in runs) <= 0.25
