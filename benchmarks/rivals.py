@@ -1,6 +1,6 @@
 """autotune beside Keras Tuner and plain Optuna on the same space: how long until each is, and stays, within 3% of the best.
 
-    pip install keras-tuner
+    pip install keras-tuner tensorboard
     python benchmarks/rivals.py small_cnn [--times 6] [--rival NAME ...]
 
 The workload needs its recorded grid (benchmarks/grids.py): its exhaustive search says how good each answer is. Everybody
@@ -20,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import mean, median
 from typing import Any
@@ -146,14 +146,19 @@ class Objective:
         return model, kwargs
 
     def seconds(
-        self, model: Any, arguments: dict[str, Any], configuration: Configuration, epochs: int | None = None
+        self,
+        model: Any,
+        arguments: dict[str, Any],
+        configuration: Configuration,
+        epochs: int | None = None,
+        callbacks: Sequence[Any] = (),
     ) -> float:
         """Trains until the target or the planned end; seconds for that, compiling left out, more where it falls short."""
         took: list[float] = []
         reached: list[float] = []
         clock = _clock(self._metric, took, reached, self._good)
         wanted = max(2, epochs or arguments.get("epochs", 1))
-        model.fit(**{**arguments, "epochs": wanted, "callbacks": [clock], "verbose": 0})
+        model.fit(**{**arguments, "epochs": wanted, "callbacks": [clock, *callbacks], "verbose": 0})
         needed = next((n for n, value in enumerate(reached, 1) if self._good(value)), len(reached))
         short = 1.0 if self._good(reached[needed - 1]) else self._shortfall(reached[-1])
         score = needed * median(took[1:]) * short
@@ -200,7 +205,7 @@ def rival(name: str, workload: str, recording: Recording) -> None:
         return Configuration(
             policy=pick("policy", list(space.policies)),
             batch_size=batch,
-            jit_compile=pick("jit_compile", list(space.jit_compile)),
+            jit_compile=bool(pick("jit_compile", list(space.jit_compile))),
             steps_per_execution=pick("steps_per_execution", list(space.steps_per_execution)),
             learning_rate_factor=factors.get(rule, 1.0),
         )
@@ -226,7 +231,8 @@ def rival(name: str, workload: str, recording: Recording) -> None:
             return model
 
         def fit(self, hp: Any, model: Any, *args: Any, **kwargs: Any) -> float:
-            return objective.seconds(model, self.arguments, self.configuration, kwargs.get("epochs"))
+            epochs, callbacks = kwargs.get("epochs"), kwargs.get("callbacks") or ()
+            return objective.seconds(model, self.arguments, self.configuration, epochs, callbacks)
 
     place = tempfile.mkdtemp()
     tuner: Any
