@@ -14,18 +14,26 @@ _LITTLE_FREE_SHARE = 0.5
 _GIBIBYTE = 1 << 30
 
 
-def fitness_findings(cpu: CpuInfo, gpus: Sequence[GpuInfo] = (), *, seen_cores: int | None = None) -> Iterator[Finding]:
+def fitness_findings(
+    cpu: CpuInfo, gpus: Sequence[GpuInfo] = (), *, seen_cores: int | None = None, idle_now: bool = False
+) -> Iterator[Finding]:
     """Everything that speaks against measuring here and now.
 
     Args:
         cpu: The processor.
         gpus: NVIDIA cards; only those that a CUDA program may see count.
         seen_cores: Cores that this process sees by its affinity, for each of which TensorFlow starts a thread.
+        idle_now: Whether the processor was seen idle: the load is that of a minute, and what caused it may have ended.
     """
-    yield from _cpu_findings(cpu, seen_cores)
+    yield from _cpu_findings(cpu, seen_cores, idle_now)
     for gpu in gpus:
         if gpu.visible is not False:
             yield from _gpu_findings(gpu)
+
+
+def busy(cpu: CpuInfo) -> bool:
+    """Whether the load of the last minute speaks of other programs."""
+    return cpu.load_1m is not None and cpu.machine_cores is not None and cpu.load_1m > _BUSY_SHARE * cpu.machine_cores
 
 
 def thread_findings(cpu: CpuInfo, intra_op_threads: int | None) -> Iterator[Finding]:
@@ -49,9 +57,9 @@ def thread_findings(cpu: CpuInfo, intra_op_threads: int | None) -> Iterator[Find
     )
 
 
-def _cpu_findings(cpu: CpuInfo, seen_cores: int | None) -> Iterator[Finding]:
+def _cpu_findings(cpu: CpuInfo, seen_cores: int | None, idle_now: bool) -> Iterator[Finding]:
     cores = cpu.machine_cores
-    if cpu.load_1m is not None and cores and cpu.load_1m > _BUSY_SHARE * cores:
+    if busy(cpu) and not idle_now:
         yield Finding(
             code="machine_busy",
             severity=Severity.WARNING,

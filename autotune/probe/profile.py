@@ -8,13 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Literal, TypeVar
 
+import psutil
+
 from autotune.probe.cpu import allowed_cores, probe_cpu
-from autotune.probe.fitness import fitness_findings
+from autotune.probe.fitness import busy, fitness_findings
 from autotune.probe.nvidia import GpuProbe, probe_gpus
 from autotune.probe.software import probe_software
 from autotune.probe.tpu import probe_tpu, tensorflow_can_use, tpu_findings
 from autotune.records import Ceiling, CpuInfo, Finding, GpuInfo, HardwareProfile, Severity, TpuInfo
 
+# A look at the processor where the last minute's load was high, and below what it counts as idle.
+_LOOK_S, _IDLE_PERCENT = 0.3, 20.0
 T = TypeVar("T")
 
 
@@ -47,7 +51,8 @@ def probe(
     if tpu is not None:
         findings += tpu_findings(tpu, usable=tpu_usable)
     chosen = "TF_NUM_INTRAOP_THREADS" in environment
-    findings += fitness_findings(cpu, gpus, seen_cores=None if chosen else seen_cores)
+    idle_now = root == Path("/") and busy(cpu) and psutil.cpu_percent(interval=_LOOK_S) < _IDLE_PERCENT
+    findings += fitness_findings(cpu, gpus, seen_cores=None if chosen else seen_cores, idle_now=idle_now)
     return HardwareProfile(
         device=_device(gpus, tpu_usable),
         cpu=cpu,
