@@ -14,7 +14,7 @@ from autotune.store.earlier import same_run, similar_answer
 
 MODEL = "the model"
 MACHINE = "the machine"
-# Two processes of the same program differ by about 2% in speed on an idle machine (docs/performance.md), and days lie between.
+# Two processes of the same program came out as different by up to 4% (docs/performance.md), and days may lie between.
 _DRIFT = 0.05
 
 
