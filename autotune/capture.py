@@ -26,7 +26,7 @@ class Captured:
         workload: What it trains.
         findings: What was noticed on the way.
         validation_batches: Batches of one validation pass; None when unknown.
-        content: Hash of the weights at ``fit`` and of the first batch.
+        content: Hash of the weights at ``fit`` and of the training data.
     """
 
     workload: WorkloadInfo

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autotune.judge.board import duel_sides
 from autotune.judge.interval import Interval
 from autotune.judge.speed import duel_ratio, relative
 from autotune.records import Configuration, Finding, Measurement, Severity
@@ -72,15 +73,10 @@ def outdated(measurements: Sequence[Measurement], before: Sequence[Measurement])
         measurements: All of this run, those that were taken over included.
         before: Those.
     """
-    speeds = {m.configuration: m for m in before if m.purpose == "speed"}
-    duels: dict[str, list[Measurement]] = {}
-    for measurement in measurements:
-        if measurement.duel_id:
-            duels.setdefault(measurement.duel_id, []).append(measurement)
-    for ours, theirs in (sides for sides in duels.values() if len(sides) == 2):
-        then = speeds.get(theirs.configuration)
-        old = None if then is None else relative(measurements[0], then)
-        new = duel_ratio(ours, theirs)
+    for then in (m for m in before if m.purpose == "speed"):
+        sides = duel_sides(then.configuration, measurements)
+        old = None if sides is None else relative(measurements[0], then)
+        new = None if sides is None else duel_ratio(*sides)
         if old is not None and new is not None and (_above(old, new) or _above(new, old)):
             return Finding(
                 code="outdated",

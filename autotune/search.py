@@ -210,7 +210,7 @@ class Search:
 
     def _proposal(self, board: Board) -> Configuration | None:
         """What to time next: what an earlier run answered first, then what the strategy says."""
-        early = (c for c in self._plan.first if c in self._plan.space and board.of(c) is None)
+        early = (c for c in self._plan.first if board.of(c) is None and c in self._plan.space)
         return next(early, None) or self._strategy.propose(self._plan, board)
 
     def _most_of_samples(self, batch_size: int | None) -> float:

@@ -23,6 +23,8 @@ SETTINGS = "settings.json"
 _OTHER_VARIABLES = {"AUTOTUNE_DEBUG", "AUTOTUNE_CACHE_DIR"}
 OutputFormat = Literal["terminal", "json"]
 _HINT = "autotune recommend --help lists all options"
+# Settings of one sitting: a run that is gone on with takes over all others.
+_OF_A_SITTING = ("target", "budget_s", "out", "resume", "fresh", "require_gain", "output_format", "verbosity")
 # Settings that contradict each other, by the names that users write. Of two sources the stronger one wins.
 _EXCLUSIVE = (
     ("keep_batch_size", "batch_size", ""),
@@ -117,8 +119,8 @@ class Settings(BaseModel):
         return self
 
     def kept(self) -> str:
-        """What a run that goes on with this one takes over, as JSON: all but the target, its budget and its folder."""
-        return self.model_dump_json(include=set(_Kept.model_fields), indent=2) + "\n"
+        """What a run that goes on with this one takes over, as JSON: all but what belongs to one sitting."""
+        return self.model_dump_json(exclude=set(_OF_A_SITTING), indent=2) + "\n"
 
     def judge_options(self) -> JudgeOptions:
         """The part of the settings that the decision rule reads."""
@@ -128,27 +130,6 @@ class Settings(BaseModel):
             maximum_seeds=self.seeds,
             memory_limit_bytes=self.memory_limit_bytes,
         )
-
-
-class _Kept(BaseModel):
-    """Settings that belong to a run and not to one sitting of it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    arguments: tuple[str, ...] = ()
-    policies: tuple[str, ...] | None = None
-    batch_sizes: tuple[int, ...] | None = None
-    keep_batch_size: bool = False
-    metric: str | None = None
-    tolerance: float = 0.01
-    tolerance_absolute: bool = False
-    seeds: int = 8
-    strategy: str = "ladder"
-    epochs: int | None = None
-    fit: int | None = None
-    memory_limit_bytes: int | None = None
-    reference: str | None = None
-    seed: int = 0
 
 
 _PARSERS: dict[str, Callable[[Any], Any]] = {
@@ -224,7 +205,10 @@ def _of_run(cwd: Path, folder: Path) -> dict[str, Any]:
     file = cwd / folder / SETTINGS
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
-        return dict(_Kept.model_validate(content).model_dump(exclude_unset=True))
+        if not isinstance(content, dict) or not content.keys().isdisjoint(_OF_A_SITTING):
+            raise ValueError("it is not what a run wrote")
+        known = Settings.model_validate({**content, "target": folder})
+        return known.model_dump(include=set(content))
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, RecursionError, ValueError) as error:

@@ -34,6 +34,7 @@ class Sitting:
         profile: What the machine is.
         bench: Runs trials of the target.
         digest: Hash of the script's text.
+        room_bytes: Memory in which workers may be side by side; 0 where they must not be at work at once.
     """
 
     budget: Budget
@@ -41,6 +42,7 @@ class Sitting:
     profile: HardwareProfile
     bench: Bench
     digest: str
+    room_bytes: float
 
 
 @contextmanager
@@ -71,10 +73,13 @@ def sitting(settings: Settings, listener: Listener, launcher: LauncherFactory | 
             log_path="",
             metric=settings.metric or "",
         )
-        bench = Bench(workers, spec, str(folder.logs), room_bytes=room_bytes(profile) or None)
+        room_bytes = _room_bytes(profile)
+        bench = Bench(workers, spec, str(folder.logs), room_bytes=room_bytes or None)
         digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
         try:
-            yield Sitting(budget=budget, folder=folder, profile=profile, bench=bench, digest=digest)
+            yield Sitting(
+                budget=budget, folder=folder, profile=profile, bench=bench, digest=digest, room_bytes=room_bytes
+            )
         finally:
             bench.close()
             workers.close()
@@ -87,7 +92,7 @@ def local_launcher(logs: Path, profile: HardwareProfile, memory_limit_bytes: int
     return LocalLauncher(logs, environment, limit, fork=profile.device == "cpu")
 
 
-def room_bytes(profile: HardwareProfile) -> float:
+def _room_bytes(profile: HardwareProfile) -> float:
     """Memory in which workers may be side by side; 0 on a GPU, whose memory two of them would share unseen."""
     if profile.device != "cpu":
         return 0.0

@@ -68,15 +68,14 @@ class Timing:
             NoisyMachineError: Its step time cannot be told.
         """
         ledger = self._ledger
-        known = ledger.recall("speed", ledger.baseline, 0, _tells)
-        if known is not None:
+        if ledger.recall("speed", ledger.baseline, 0, _tells) is not None:
             return
         if self._budget.left_s < _LEAST_TIME_S:
             raise BudgetError(
                 f"the budget ran out before the baseline was measured: {self._budget.elapsed_s:.0f} s went by until fit",
                 hint=f"give at least --budget {2 * self._budget.elapsed_s + 30:.0f}s",
             )
-        measurement = self.time(ledger.baseline, first=True)
+        measurement = self._measure(ledger.baseline, first=True)
         if measurement.outcome is not Outcome.OK:
             raise baseline_failure(measurement, ledger.workload.target)
         if not _tells(measurement):
@@ -87,12 +86,12 @@ class Timing:
                 hint="stop other programs, or try again later",
             )
 
-    def time(self, configuration: Configuration, *, first: bool = False) -> Measurement:
+    def time(self, configuration: Configuration) -> Measurement:
         """Times a configuration, or takes over the trial of the interrupted run."""
+        return self._ledger.recall("speed", configuration, 0) or self._measure(configuration)
+
+    def _measure(self, configuration: Configuration, *, first: bool = False) -> Measurement:
         ledger = self._ledger
-        known = None if first else ledger.recall("speed", configuration, 0)
-        if known is not None:
-            return known
         self._listener(TrialStarted(purpose="speed", configuration=configuration))
         number = self._study.ask(configuration, self._plan.space)
         started = self._budget.elapsed_s

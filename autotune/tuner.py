@@ -23,7 +23,7 @@ from autotune.records import BASELINE_POLICY, Finding, Measurement, Recommendati
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
-from autotune.sitting import LauncherFactory, Sitting, room_bytes, sitting
+from autotune.sitting import LauncherFactory, Sitting, sitting
 from autotune.store import RunFolder, Study
 from autotune.strategies import create
 
@@ -93,7 +93,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
             epochs=settings.epochs,
             validation_batches=captured.validation_batches,
             findings=captured.findings,
-            room_bytes=room_bytes(place.profile),
+            room_bytes=place.room_bytes,
         )
 
     search = search_on(folder.measurements() if settings.resume is not None else memory.measurements)

@@ -11,21 +11,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import tempfile
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 import numpy as np
 from figures import draw, line_chart
+from replay import searched
 
-from autotune.budget import Budget
 from autotune.measure.bench import QualityPlan
-from autotune.progress import ignore
-from autotune.records import Configuration, JudgeOptions, LossScale, Plan, SearchSpace, WorkloadInfo
-from autotune.search import Search
-from autotune.store import RunFolder, Study
-from autotune.strategies import create
+from autotune.records import Configuration, JudgeOptions, LossScale, SearchSpace, WorkloadInfo
 from autotune.testing.simulated import Behaviour, SimulatedBench, VirtualClock
 
 WORKLOAD = WorkloadInfo(
@@ -75,21 +69,8 @@ def world(configuration: Configuration) -> Behaviour:
 def cost(space: SearchSpace, seed: int) -> tuple[float, float]:
     """Seconds that the search takes, and that of the answer's step time over the best."""
     clock = VirtualClock()
-    with tempfile.TemporaryDirectory() as place, RunFolder(Path(place)) as folder:
-        search = Search(
-            bench=SimulatedBench(world, WORKLOAD, clock, seed),
-            plan=Plan(space=space),
-            strategy=create("ladder"),
-            workload=WORKLOAD,
-            options=JudgeOptions(),
-            folder=folder,
-            study=Study(folder.path),
-            budget=Budget(7200.0, clock),
-            listener=ignore,
-        )
-        search.run()
-        search.close()
-        answer = search.leader() or BASELINE
+    bench = SimulatedBench(world, WORKLOAD, clock, seed)
+    answer = searched(bench, clock, space, WORKLOAD, JudgeOptions(), budget_s=7200.0)
     return clock(), _time_to_quality(answer) / min(_time_to_quality(c) for c in space.configurations())
 
 

@@ -18,8 +18,9 @@ from statistics import median
 
 from autotune.budget import Budget
 from autotune.judge.board import Case, cases
+from autotune.measure.bench import Measurer
 from autotune.progress import ignore
-from autotune.records import Configuration, JudgeOptions, Plan
+from autotune.records import Configuration, JudgeOptions, Plan, SearchSpace, WorkloadInfo
 from autotune.search import Search
 from autotune.store import RunFolder, Study
 from autotune.strategies import create
@@ -67,17 +68,25 @@ def _gain(case: Case) -> float:
     return 1.0 if case.gain is None or case.gain.low is None else case.gain.low
 
 
-def play(recording: Recording, strategy: str, seed: int, budget_s: float, truth: dict[Configuration, float]) -> Run:
-    """One search on the recorded machine."""
-    clock = VirtualClock()
-    bench = ReplayBench(recording, clock, seed)
+def searched(
+    bench: Measurer,
+    clock: VirtualClock,
+    space: SearchSpace,
+    workload: WorkloadInfo,
+    options: JudgeOptions,
+    *,
+    budget_s: float,
+    strategy: str = "ladder",
+    seed: int = 0,
+) -> Configuration:
+    """What a whole search on a machine with a virtual clock names; the baseline where it keeps that."""
     with tempfile.TemporaryDirectory() as place, RunFolder(Path(place)) as folder:
         search = Search(
             bench=bench,
-            plan=Plan(space=recording.header.space),
+            plan=Plan(space=space),
             strategy=create(strategy, seed=seed),
-            workload=recording.header.workload,
-            options=options_of(recording),
+            workload=workload,
+            options=options,
             folder=folder,
             study=Study(folder.path),
             budget=Budget(budget_s, clock),
@@ -85,7 +94,17 @@ def play(recording: Recording, strategy: str, seed: int, budget_s: float, truth:
         )
         search.run()
         search.close()
-        answer = search.leader() or recording.header.space.baseline
+        return search.leader() or space.baseline
+
+
+def play(recording: Recording, strategy: str, seed: int, budget_s: float, truth: dict[Configuration, float]) -> Run:
+    """One search on the recorded machine."""
+    clock = VirtualClock()
+    bench = ReplayBench(recording, clock, seed)
+    header, options = recording.header, options_of(recording)
+    answer = searched(
+        bench, clock, header.space, header.workload, options, budget_s=budget_s, strategy=strategy, seed=seed
+    )
     timing_s, training_s = bench.exhaustive_s()
     return Run(
         answer=answer,

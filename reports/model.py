@@ -130,7 +130,7 @@ class CandidateLine:
     """
 
     name: str
-    settings: str
+    settings: tuple[str, ...]
     policy: str
     chosen: bool
     baseline: bool

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Sequence
 
 from autotune.records import Configuration, LossScale, WorkloadInfo
 
@@ -33,6 +35,20 @@ def python_snippet(configuration: Configuration, baseline: Configuration, worklo
     if configuration.batch_size != baseline.batch_size and configuration.batch_size is not None:
         lines.append(_batch(configuration.batch_size, workload))
     return "\n".join(lines)
+
+
+def resume_command(target: str, arguments: Sequence[str], run_folder: str, *, budget: str | None = None) -> str:
+    """The command that goes on with a run.
+
+    Args:
+        target: The script.
+        arguments: What the script gets.
+        run_folder: Its folder.
+        budget: Time to name; None for the default.
+    """
+    command = ["autotune", "recommend", target, "--resume", run_folder]
+    command += [] if budget is None else ["--budget", budget]
+    return shlex.join([*command, *(["--", *arguments] if arguments else [])])
 
 
 def one_line(configuration: Configuration, baseline: Configuration) -> str:

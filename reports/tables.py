@@ -68,7 +68,9 @@ def _candidate_line(row: CandidateRow, recommendation: Recommendation, front: bo
         notes.insert(0, outcome_text(row.outcome))
     return CandidateLine(
         name=row.configuration.describe(recommendation.baseline),
-        settings=row.configuration.describe(recommendation.baseline.but(batch_size=row.configuration.batch_size)),
+        settings=tuple(
+            row.configuration.differences(recommendation.baseline.but(batch_size=row.configuration.batch_size))
+        ),
         policy=row.configuration.policy,
         chosen=row.configuration == recommendation.configuration,
         baseline=row.configuration == recommendation.baseline,

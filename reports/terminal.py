@@ -96,7 +96,7 @@ def _batch_table(view: View, rows: list[CandidateLine], screen: Screen) -> None:
     ]
     widths = [max(len(line[column]) for line in (head, *body)) for column in range(len(head))]
     # What all of them share is said once.
-    settings = [row.settings.split(", ") for row in rows if not row.baseline]
+    settings = [row.settings for row in rows if not row.baseline]
     shared = [part for part in settings[0] if all(part in parts for parts in settings)]
 
     def aligned(cells: list[str]) -> str:
@@ -106,10 +106,10 @@ def _batch_table(view: View, rows: list[CandidateLine], screen: Screen) -> None:
     screen.hanging(Text(aligned(head) + GAP, style="dim"), ", ".join(shared), indent=2)
     for row, cells in zip(rows, body, strict=True):
         style = "bold" if row.chosen and view.recommended else ""
-        own = [part.replace(_RATE, "rate ") for part in row.settings.split(", ") if row.baseline or part not in shared]
-        if rates and not row.baseline and _RATE not in row.settings:
+        own = [part.replace(_RATE, "rate ") for part in row.settings if part not in shared]
+        if rates and not row.baseline and not any(part.startswith(_RATE) for part in row.settings):
             own.insert(0, "rate x1")
-        own += [row.verdict] if row.verdict else []
+        own += ["as written"] if row.baseline else [row.verdict] if row.verdict else []
         screen.hanging(Text(aligned(cells) + GAP, style=style), ", ".join(own), indent=2)
 
 

@@ -11,7 +11,7 @@ from autotune.reports import context, proofs, tables
 from autotune.reports import format as write
 from autotune.reports.highlights import highlights
 from autotune.reports.model import CurveLine, View, Way
-from autotune.reports.snippet import one_line, python_snippet
+from autotune.reports.snippet import one_line, python_snippet, resume_command
 
 _RECORD_FILE = "recommendation.json"
 _REPORT_FILE = "report.html"
@@ -70,9 +70,7 @@ def _go_on(recommendation: Recommendation, run_folder: str | None) -> str:
     if run_folder is None or not (recommendation.open_questions or recommendation.interrupted):
         return ""
     workload = recommendation.workload
-    arguments = ["--", *workload.arguments] if workload.arguments else []
-    command = ["autotune", "recommend", workload.target, "--resume", run_folder, "--budget", "10m", *arguments]
-    return shlex.join(command)
+    return resume_command(workload.target, workload.arguments, run_folder, budget="10m")
 
 
 def _change(recommendation: Recommendation) -> str:

@@ -104,8 +104,9 @@ def recommend(settings: Settings, command: str) -> int:
         answer = tune(settings, listener, command=command)
     _show(settings, answer)
     if answer.interrupted:
-        arguments = f" -- {shlex.join(settings.arguments)}" if settings.arguments else ""
-        resume = f"autotune recommend {shlex.quote(str(settings.target))} --resume {shlex.quote(answer.run_folder)}{arguments}"
+        from autotune.reports.snippet import resume_command
+
+        resume = resume_command(str(settings.target), settings.arguments, answer.run_folder)
         print(f"interrupted; what was measured is kept. Go on with: {resume}", file=sys.stderr)
         return 130
     if settings.require_gain and answer.verdict == "keep_baseline":

@@ -150,7 +150,7 @@ def _case(
     shared = [m for m in quality.values() if m.configuration != configuration]
     trials = (*(m for m in measurements if m.configuration == configuration), *shared)
     relative = _relative(base_speed, speed_trial)
-    sides = _duel_sides(configuration, measurements)
+    sides = duel_sides(configuration, measurements)
     duel = None if sides is None else duel_ratio(*sides)
     evidence = (
         accuracy(base_quality, quality, workload, options)
@@ -219,9 +219,10 @@ def _fault(trials: Sequence[Measurement], options: JudgeOptions) -> str | None:
     return None
 
 
-def _duel_sides(
+def duel_sides(
     configuration: Configuration, measurements: Sequence[Measurement]
 ) -> tuple[Measurement, Measurement] | None:
+    """The baseline's and a configuration's own trial of its last duel; None without one."""
     duels = [m for m in measurements if m.purpose == "duel" and m.duel_id]
     for theirs in reversed([m for m in duels if m.configuration == configuration]):
         ours = next((m for m in duels if m.duel_id == theirs.duel_id and m.configuration != configuration), None)

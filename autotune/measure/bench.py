@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -19,7 +19,7 @@ from autotune.records.codec import to_json
 _QUIET_S = 120.0
 _SOAK_CHUNK_S = 0.5
 # Workers that wait for their next trial, at most: where their memory is unknown, and as far as they fit.
-_ALIVE, _FEWEST_ALIVE, _MOST_ALIVE = 5, 3, 12
+ALIVE, _FEWEST_ALIVE, _MOST_ALIVE = 5, 3, 12
 _ROOM_SHARE = 0.6
 # Seeds of workers apart from those that train: one lists every fit, one runs the baseline beside the trials of others.
 _LISTING_SEED, _PACE_SEED = -2, -3
@@ -121,6 +121,18 @@ class CaptureFailed(Exception):
         self.message = dict(message)
 
 
+def next_to_end(workers: Iterable[tuple[str, int]]) -> tuple[str, int]:
+    """The worker to give up where there is no room for another.
+
+    Seed 0 and the pace are asked for again and again, another seed rarely twice.
+
+    Args:
+        workers: Policy and seed of each, the least recently used first.
+    """
+    listed = list(workers)
+    return next((worker for worker in listed if worker[1] > 0), listed[0])
+
+
 class Bench:
     """Runs trials in workers, one for each policy and seed, kept alive over configurations.
 
@@ -168,9 +180,7 @@ class Bench:
         if key in self._workers:
             return self._captured[key]
         while len(self._workers) >= self._most_alive:
-            # Seed 0 and the pace are asked for again and again, another seed rarely twice.
-            proofs = [known for known in self._workers if known[1] > 0]
-            self._end(next(iter(proofs or self._workers)))
+            self._end(next_to_end(self._workers))
         self._started += 1
         log = f"{self._logs}/worker-{self._started:03d}-{policy}-seed{seed}.log"
         worker = self._launcher.start(replace(self._spec, policy=policy, seed=seed, log_path=log))
@@ -462,7 +472,7 @@ class Bench:
     def _most_alive(self) -> int:
         """How many workers may wait with the script's data loaded: each spares loading it again."""
         if not self._peak_bytes or self._room_bytes is None:
-            return _ALIVE
+            return ALIVE
         return int(min(_MOST_ALIVE, max(_FEWEST_ALIVE, _ROOM_SHARE * self._room_bytes / self._peak_bytes)))
 
     def _worker(self, key: tuple[str, int], limit_s: float) -> Worker:

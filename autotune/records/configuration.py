@@ -83,6 +83,10 @@ class Configuration:
 
     def describe(self, baseline: Configuration | None = None) -> str:
         """One phrase for people, naming only what differs from a baseline where one is given."""
+        return ", ".join(self.differences(baseline)) or "as written"
+
+    def differences(self, baseline: Configuration | None = None) -> list[str]:
+        """The parts of that phrase; none where nothing differs."""
         other = baseline or Configuration(batch_size=self.batch_size)
         parts = []
         if baseline is None or self.policy != other.policy:
@@ -101,4 +105,4 @@ class Configuration:
             parts.append("float32 in " + ", ".join(self.float32_layers))
         if self.tf32 != other.tf32 and self.tf32 is not None:
             parts.append("TF32" if self.tf32 else "no TF32")
-        return ", ".join(parts) if parts else "as written"
+        return parts

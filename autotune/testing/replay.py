@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from autotune.judge.speed import mean_step_time_s
-from autotune.measure.bench import QualityPlan, Stop
+from autotune.measure.bench import ALIVE, QualityPlan, Stop, next_to_end
 from autotune.records import (
     Chunk,
     Configuration,
@@ -32,9 +31,6 @@ from autotune.records import (
 )
 from autotune.records.codec import dumps, from_json
 from autotune.testing.simulated import VirtualClock
-
-# Workers that a real bench keeps alive.
-_ALIVE = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -148,7 +144,7 @@ class ReplayBench:
         self._recording = recording
         self._clock = clock
         self._seed = seed
-        self._workers: OrderedDict[tuple[str, int], None] = OrderedDict()
+        self._workers: dict[tuple[str, int], None] = {}
         self.timing_s = 0.0
         self.training_s = 0.0
 
@@ -298,10 +294,9 @@ class ReplayBench:
         key = (policy, seed)
         if key not in self._workers:
             self._clock.pass_s(self._recording.header.start_s)
-        self._workers[key] = None
-        self._workers.move_to_end(key)
-        while len(self._workers) > _ALIVE:
-            self._workers.popitem(last=False)
+            while len(self._workers) >= ALIVE:
+                del self._workers[next_to_end(self._workers)]
+        self._workers[key] = self._workers.pop(key, None)  # most recently used last
 
 
 def slim(measurement: Measurement) -> Measurement:
