@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from autotune.budget import REPORT_S, Budget
+from autotune.judge.board import Case
+from autotune.judge.choice import admissible, best_low, gain_low
 from autotune.judge.speed import paired_ratio
 from autotune.ledger import Ledger
 from autotune.measure.bench import Measurer
@@ -41,25 +43,27 @@ class Closing:
         self._listener = listener
 
     def close(self) -> None:
-        """Duel and soak of the leader; where these take the lead away, its heir goes through the same.
+        """Duels of those that lead, and a soak of what wins; where that takes its lead away, its heir goes through the same.
 
         Raises:
             HardwareError: The comparison could not be made.
         """
         for _ in range(_MOST_DUELS):
             self.duels()
-            leader = self._ledger.leader()
-            if leader is None or not self._soak(leader) or self._ledger.leader() == leader:
+            answer = self._ledger.answer()
+            if answer is None or not self._soak(answer.configuration):
+                return
+            after = self._ledger.answer()
+            if after is not None and after.configuration == answer.configuration:
                 return
 
     def duels(self) -> None:
-        """Baseline and leader in alternation; where that takes the lead away, the heir too, while there is time."""
+        """Baseline and leader in alternation; where another may yet win, that too, while there is time."""
         for _ in range(_MOST_DUELS):
-            leader = self._ledger.leader()
-            fought = {m.configuration for m in self._ledger.measurements if m.purpose == "duel"}
-            if leader is None or leader in fought or not self._worth_a_duel(leader, fought):
+            heir = self._heir()
+            if heir is None:
                 return
-            self.duel(leader)
+            self.duel(heir.configuration)
 
     def duel(self, leader: Configuration) -> None:
         """Baseline and one configuration in alternation.
@@ -93,14 +97,21 @@ class Closing:
         ):
             ledger.keep(measurement)
 
-    def _worth_a_duel(self, leader: Configuration, fought: set[Configuration]) -> bool:
-        """Whether an heir promises enough, and time is left, after another configuration had its duel."""
-        if not fought:
-            return True
-        gains = {s.configuration: s.time_to_quality or 0.0 for s in self._ledger.board().standings}
-        known = max((gains.get(c, 0.0) for c in fought - {self._ledger.baseline}), default=0.0)
-        enough_s = self._budget.expected_s("duel", _LONGEST_DUEL_S) <= self._budget.left_s - REPORT_S
-        return enough_s and gains[leader] >= WORTH * known
+    def _heir(self) -> Case | None:
+        """Who is compared with the baseline next: the leader, then whoever may win by more than matters; None to end."""
+        ledger = self._ledger
+        if not any(m.purpose == "duel" for m in ledger.measurements):
+            return ledger.leader()
+        if self._budget.expected_s("duel", _LONGEST_DUEL_S) > self._budget.left_s - REPORT_S:
+            return None
+        answer = ledger.answer()
+        known = 0.0 if answer is None else gain_low(answer)
+        # In a short training's tuning a duel is dear: there an heir must be ahead as things stand.
+        hope = gain_low if self._budget.presses(ledger.planned_s) else best_low
+        left = [c for c in ledger.cases() if c.duel is None and admissible(c, ledger.baseline)]
+        heir = max(left, key=hope, default=None)
+        enough = max(WORTH * known, ledger.options.minimum_gain)
+        return heir if heir is not None and hope(heir) >= enough else None
 
     def _soak(self, leader: Configuration) -> bool:
         """Trains on with the leader; whether that was done."""

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from autotune.budget import Budget
 from autotune.judge.board import Case, board_of, cases
+from autotune.judge.choice import choose, leading
 from autotune.judge.speed import mean_step_time_s, speed
 from autotune.progress import Listener, TrialEnded
-from autotune.prove import ranked
 from autotune.records import Board, Configuration, JudgeOptions, Measurement, Purpose, WorkloadInfo
 from autotune.store import RunFolder
 
@@ -60,9 +60,13 @@ class Ledger:
         """One configuration's case; None where it was never measured."""
         return next((case for case in self.cases() if case.configuration == configuration), None)
 
-    def leader(self) -> Configuration | None:
-        """The best configuration that is proven, None without."""
-        return next((s.configuration for s in ranked(self.board(), self.options) if s.proof == "matches"), None)
+    def leader(self) -> Case | None:
+        """The best configuration that is proven, whether it was compared in alternation or not; None without."""
+        return leading(self.cases(), self.baseline, self.options)
+
+    def answer(self) -> Case | None:
+        """What would be recommended now; None to keep the baseline."""
+        return choose(self.cases(), self.baseline, self.options)
 
     def known(self, purpose: Purpose, configuration: Configuration, seed: int = 0) -> Measurement | None:
         """The trial of this run, None where there was none."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from autotune.judge.accuracy import quality
 from autotune.judge.board import Case, cases
+from autotune.judge.choice import admissible, choose
 from autotune.judge.findings import findings
 from autotune.judge.speed import speed
 from autotune.judge.stability import stability
@@ -27,7 +28,6 @@ from autotune.records import (
     WorkloadInfo,
 )
 from autotune.records.codec import dumps
-from autotune.records.configuration import REFERENCE_POLICIES
 
 
 def recommend(record: RunRecord) -> Recommendation:
@@ -42,7 +42,7 @@ def recommend(record: RunRecord) -> Recommendation:
     """
     judged = cases(record.baseline, record.workload, record.options, record.measurements)
     base = next((case for case in judged if case.configuration == record.baseline), None)
-    winner = choose(judged, record)
+    winner = choose(judged, record.baseline, record.options)
     leader = winner or _leader(judged, record)
     kept = winner is None
     speeds = _speed(base, winner)
@@ -53,7 +53,7 @@ def recommend(record: RunRecord) -> Recommendation:
     return Recommendation(
         verdict="keep_baseline" if kept else "recommended",
         headline=headline(record, winner),
-        why=why(record, judged, winner, [case for case in judged if admissible(case, record)]),
+        why=why(record, judged, winner, [case for case in judged if admissible(case, record.baseline)]),
         configuration=record.baseline if winner is None else winner.configuration,
         baseline=record.baseline,
         speed=speeds,
@@ -83,28 +83,6 @@ def recommend(record: RunRecord) -> Recommendation:
         started_at=record.started_at,
         command=record.command,
     )
-
-
-def choose(judged: Sequence[Case], record: RunRecord) -> Case | None:
-    """The admissible configuration with the highest lower bound of its gain; None to keep the baseline.
-
-    Once baseline and a leader were compared in alternation, only what was compared so can win: separate trials lie minutes
-    apart, and the one that did best in them owes some of it to luck.
-    """
-    able = [case for case in judged if admissible(case, record)]
-    if any(case.duel is not None for case in judged):
-        able = [case for case in able if case.duel is not None]
-    gains = [(case.gain.low, case) for case in able if case.gain is not None and case.gain.low is not None]
-    low, best = max(gains, key=lambda item: item[0], default=(0.0, None))
-    return best if low >= record.options.minimum_gain else None
-
-
-def admissible(case: Case, record: RunRecord) -> bool:
-    """Whether a configuration may be recommended, its speed aside."""
-    if case.configuration == record.baseline or case.configuration.policy in REFERENCE_POLICIES:
-        return False
-    measured = case.speed is not None and bool(case.quality)
-    return measured and case.fault is None and case.accuracy is not None and case.accuracy.verdict == "matches"
 
 
 def _leader(judged: Sequence[Case], record: RunRecord) -> Case | None:

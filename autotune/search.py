@@ -133,7 +133,13 @@ class Search:
 
     def leader(self) -> Configuration | None:
         """The best configuration that is proven, None without."""
-        return self._ledger.leader()
+        case = self._ledger.leader()
+        return None if case is None else case.configuration
+
+    def answer(self) -> Configuration:
+        """What would be recommended now: the baseline where nothing gains."""
+        case = self._ledger.answer()
+        return self.baseline if case is None else case.configuration
 
     def run(self) -> None:
         """Measures until nothing can change the answer, or the time is up.

@@ -7,6 +7,7 @@ import math
 from autotune.baseline import baseline_failure
 from autotune.budget import Budget
 from autotune.errors import BudgetError, NoisyMachineError
+from autotune.judge.interval import Interval
 from autotune.judge.speed import beside, enough, hopeless, settled, speed
 from autotune.ledger import Ledger
 from autotune.measure.bench import Measurer, Stop
@@ -22,6 +23,8 @@ _TOO_NOISY = 0.6
 # Where all else is compared with its trial, that goes on this many times longer until it is known well enough.
 _BASELINE_PATIENCE, _BASELINE_PATIENCE_BESIDE = 5.0, 2.5
 _GOOD_ENOUGH = 0.04
+# A trial goes on this many times longer while it cannot be told from the fastest so far at its batch.
+_CONTENDER_PATIENCE = 3.0
 # Peaks of the baseline that two workers side by side may take, with a margin.
 _WORKERS_BESIDE = 2.5
 
@@ -102,8 +105,12 @@ class Timing:
         measurement = self._bench.speed(
             configuration,
             chunk_s=CHUNK_S,
-            limit_s=patience * limit_s if first else min(limit_s, 1.0) if hopeless_policy else limit_s,
-            stop=self._racing(baseline, limit_s),
+            limit_s=patience * limit_s
+            if first
+            else min(limit_s, 1.0)
+            if hopeless_policy
+            else _CONTENDER_PATIENCE * limit_s,
+            stop=self._racing(baseline, limit_s, self._fastest(configuration)),
             beside=ledger.baseline if self._alternate and not first else None,
             input_free=first,
             capture_limit_s=max(5.0, self._budget.left_s),
@@ -125,8 +132,16 @@ class Timing:
         )
         return kept
 
-    def _racing(self, baseline: Measurement | None, limit_s: float) -> Stop:
-        """When a speed trial may end: its interval is narrow, or it is hopeless; the baseline's has more patience."""
+    def _fastest(self, configuration: Configuration) -> float:
+        """Relative speed of the fastest so far at the same batch; the baseline's 1 without."""
+        alike = [s for s in self._ledger.board().standings if s.configuration.batch_size == configuration.batch_size]
+        return max((s.relative_speed for s in alike if s.alive and s.relative_speed is not None), default=1.0)
+
+    def _racing(self, baseline: Measurement | None, limit_s: float, fastest: float) -> Stop:
+        """When a speed trial may end: its interval is narrow, or it is hopeless, or its time is up.
+
+        The baseline's has more patience, and so has one that could be faster than the fastest so far or slower.
+        """
 
         def stop(chunks: list[Chunk], reference: list[Chunk]) -> bool:
             timed = [c for c in chunks if not c.warmup]
@@ -135,15 +150,17 @@ class Timing:
                 self._listener(TrialProgress(step_time_s=last.duration_s / last.steps))
             if len(timed) < _LEAST_CHUNKS:
                 return False
+            timed_s = sum(c.duration_s for c in timed)
             if reference:
-                return settled(beside(reference, timed))
+                ratio = beside(reference, timed)
+                return settled(ratio) or (timed_s >= limit_s and not _contends(ratio, fastest))
             if enough(timed):
                 return True
             if baseline is not None:
-                return hopeless(baseline.chunks, timed)
+                return timed_s >= limit_s or hopeless(baseline.chunks, timed)
             found = speed(timed)
             half = None if found is None else found.step_time_s.half_log
-            return sum(c.duration_s for c in timed) >= limit_s and half is not None and half <= _GOOD_ENOUGH
+            return timed_s >= limit_s and half is not None and half <= _GOOD_ENOUGH
 
         return stop
 
@@ -152,6 +169,13 @@ class Timing:
         """Whether two workers fit side by side, as far as the baseline's own trial tells."""
         peak = next((m.peak_memory_bytes for m in self._ledger.measurements if m.peak_memory_bytes), 0)
         return _WORKERS_BESIDE * peak < self._room_bytes
+
+
+def _contends(ratio: Interval | None, fastest: float) -> bool:
+    """Whether a trial cannot be told from the fastest so far, and that by more than matters."""
+    if ratio is None or ratio.low is None or ratio.high is None or ratio.half_log is None:
+        return False
+    return ratio.low < fastest < ratio.high and ratio.half_log > _GOOD_ENOUGH
 
 
 def _half_width(measurement: Measurement) -> float | None:

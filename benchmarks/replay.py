@@ -94,7 +94,7 @@ def searched(
         )
         search.run()
         search.close()
-        return search.leader() or space.baseline
+        return search.answer()
 
 
 def play(recording: Recording, strategy: str, seed: int, budget_s: float, truth: dict[Configuration, float]) -> Run:

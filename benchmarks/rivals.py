@@ -86,7 +86,7 @@ def ours(name: str, recording: Recording) -> None:
             )
             search.run()
             search.close()
-            best = search.leader() or search.baseline
+            best = search.answer()
             say(t=budget.elapsed_s, best=to_json(best), done=True)
         finally:
             bench.close()

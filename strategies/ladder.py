@@ -8,6 +8,7 @@ dynamic one does the same arithmetic, and a fixed one saves a check of the gradi
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import ClassVar
 
@@ -18,6 +19,8 @@ from autotune.records.configuration import REFERENCE_POLICIES
 _LEAST_STEP = 1.03
 # A knob that brings less is left alone: the simpler configuration is the better one.
 _LEAST_KNOB = 1.02
+# XLA compiles for long, and all that is timed after it would be compiled too: luck in a short trial is not enough.
+_ONLY_IF_CERTAIN = ("jit_compile",)
 # Seeds after which a proof that is still open may stay so.
 _LONG_PROOF = 4
 # Failures that another loss scale may cure.
@@ -138,12 +141,21 @@ def _climb(
         if standing is None:
             return point, best
         found = _speed(standing, False) if standing.alive else 0.0
-        if found > speed * _LEAST_KNOB:
+        certain = field not in _ONLY_IF_CERTAIN or _surely_faster(standing, board.of(chosen))
+        if found > speed * _LEAST_KNOB and certain:
             chosen, speed = point, found
         if found < previous * _LEAST_STEP and len(values) > 2:
             break  # more of the same brings nothing more
         previous = found
     return None, chosen
+
+
+def _surely_faster(standing: Standing, other: Standing | None) -> bool:
+    """Whether two trials' intervals leave no doubt; the half widths of two independent logarithms add as their squares do."""
+    ours, theirs = standing.relative_speed or 0.0, 1.0 if other is None else other.relative_speed or 1.0
+    low = standing.relative_speed_low or ours
+    high = theirs if other is None else other.relative_speed_high or theirs
+    return ours > theirs and math.log(ours / theirs) > math.hypot(math.log(ours / low), math.log(high / theirs))
 
 
 def _next_batch(plan: Plan, board: Board, best: Configuration) -> Configuration | None:

@@ -70,11 +70,16 @@ class Machine:
         )
 
     def run(self) -> Configuration | None:
-        """Searches, duels, and gives the answer."""
+        """Searches, duels, and gives the answer; None where the baseline is kept."""
         with self.folder:
             self.search.run()
             self.search.close()
-        return self.search.leader()
+        return self.answer()
+
+    def answer(self) -> Configuration | None:
+        """What would be recommended now; None to keep the baseline."""
+        answer = self.search.answer()
+        return None if answer == self.search.baseline else answer
 
     def asked(self, purpose: str) -> list[Configuration]:
         """Configurations of all trials of a kind, in order."""
@@ -138,7 +143,26 @@ def test_an_heir_has_its_duel_when_the_leader_loses_the_lead_in_its_own(tmp_path
     machine.search.close()
     machine.folder.close()
     assert machine.asked("duel") == [BFLOAT16, FLOAT16]
-    assert machine.search.leader() == FLOAT16
+    assert machine.answer() == FLOAT16
+
+
+def test_the_soak_goes_to_what_wins_not_to_what_led_before_its_duel(tmp_path: Path) -> None:
+    """Of two that are proven the one whose lead does not hold in alternation is not trained on with."""
+    world = by_policy(
+        mixed_bfloat16=Behaviour(step_time_s=0.005, in_alternation=1.9), mixed_float16=Behaviour(step_time_s=0.006)
+    )
+    machine = Machine(tmp_path / "run", world)
+    machine.search.run()
+    proven = Machine(tmp_path / "other", by_policy(mixed_float16=Behaviour(step_time_s=0.006)))
+    proven.run()
+    machine.search.measurements.extend(
+        replace(m, number=len(machine.search.measurements) + n)
+        for n, m in enumerate(proven.search.measurements)
+        if m.configuration == FLOAT16 and m.purpose == "quality"
+    )
+    machine.search.close()
+    machine.folder.close()
+    assert machine.asked("soak") == [FLOAT16]
 
 
 def test_what_leads_trains_on_and_a_leader_that_breaks_down_then_has_an_heir(tmp_path: Path) -> None:

@@ -57,6 +57,24 @@ def climbed(run: Machine, *known: Standing, plan: Plan = PLAN) -> list[Configura
     return timed
 
 
+def test_xla_is_kept_only_where_two_trials_leave_no_doubt() -> None:
+    """What is timed after it would be compiled too, so that luck in a short trial would cost twice."""
+
+    def run(low: float) -> list[Configuration]:
+        usual = machine(xla=1.1)
+
+        def noisy(point: Configuration) -> Standing:
+            known = usual(point)
+            speed = known.relative_speed or 0.0
+            return replace(known, relative_speed_low=speed * low, relative_speed_high=speed / low)
+
+        return climbed(noisy)
+
+    assert run(0.99)[-1].jit_compile
+    assert not run(0.90)[-1].jit_compile
+    assert any(point.jit_compile for point in run(0.90))
+
+
 def proven(standing: Standing, proof: Proof) -> Standing:
     return replace(standing, proof=proof, seeds=3)
 
