@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from autotune.progress import BestChanged, Clock, Event, Note, StageStarted, TrialEnded, TrialProgress, TrialStarted
-from autotune.records import BASELINE_POLICY, Configuration, Measurement, Outcome
+from autotune.records import BASELINE_POLICY, Chunk, Configuration, Measurement, Outcome
 from autotune.reports import format as write
 from autotune.reports.tables import outcome_text
 
@@ -96,17 +97,24 @@ class LiveState:
         elif measurement.purpose == "quality":
             parts += [f"seed {measurement.seed}", *_last_quality(measurement)]
         else:
-            step_time_s = _step_time_s(measurement)
-            parts += [] if step_time_s is None else [f"{write.step_time(step_time_s)} a step"]
+            parts += _pace(measurement)
             if event.relative_speed is not None and measurement.configuration != self.baseline:
                 parts.append(write.compared(event.relative_speed))
         parts += ["known from before"] if event.recalled else []
         return "  " + ", ".join(parts)
 
 
-def _step_time_s(measurement: Measurement) -> float | None:
+def _pace(measurement: Measurement) -> list[str]:
+    """Step time, and the baseline's of the same moments: machines change their pace between trials."""
+    own, beside = _step_time_s(measurement.chunks), _step_time_s(measurement.reference_chunks)
+    if own is None:
+        return []
+    return [f"{write.step_time(own)} a step" + ("" if beside is None else f" beside {write.step_time(beside)}")]
+
+
+def _step_time_s(chunks: Sequence[Chunk]) -> float | None:
     """Mean over the timed chunks: a first impression, the judge has better means."""
-    timed = [chunk for chunk in measurement.chunks if not chunk.warmup]
+    timed = [chunk for chunk in chunks if not chunk.warmup]
     steps = sum(chunk.steps for chunk in timed)
     return sum(chunk.duration_s for chunk in timed) / steps if steps else None
 

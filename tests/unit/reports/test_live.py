@@ -40,7 +40,8 @@ def events() -> Iterator[Event]:
     yield Clock(elapsed_s=12.0, budget_s=600.0, remaining_s=140.0)
     yield TrialProgress(step_time_s=0.0197, share=0.5)
     yield TrialEnded(measurement=measured(BASELINE, 0.0197), relative_speed=1.0)
-    yield TrialEnded(measurement=measured(BFLOAT16, 0.0115), relative_speed=1.713)
+    beside = (Chunk(steps=10, duration_s=0.199, samples=640),)
+    yield TrialEnded(measurement=measured(BFLOAT16, 0.0115, reference_chunks=beside), relative_speed=1.73)
     yield BestChanged(text="mixed_bfloat16, 1.71x faster")
     yield TrialEnded(
         measurement=measured(FLOAT16, 1.0, outcome=Outcome.NON_FINITE, reason="nan at step 12"), recalled=True
@@ -54,7 +55,7 @@ def events() -> Iterator[Event]:
 EXPECTED = [
     "Searching: 3 configurations",
     "  as written, 19.7 ms a step",
-    "  mixed_bfloat16, 11.5 ms a step, 1.71x faster",
+    "  mixed_bfloat16, 11.5 ms a step beside 19.9 ms, 1.73x faster",
     "  best so far: mixed_bfloat16, 1.71x faster",
     "  mixed_float16, non-finite values: nan at step 12, known from before",
     "[bold]odd[/] \\x1b[31m name",
