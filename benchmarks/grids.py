@@ -31,7 +31,7 @@ from autotune.testing.replay import Header, Recording, add, learning_key, slim
 ROOT = Path(__file__).parent
 NAMES = ("small_cnn", "residual_cnn", "wide_mlp", "tiny_mlp", "transformer", "lstm", "tabular", "input_bound")
 SEEDS, TIMES_BATCH, EXECUTIONS = 3, (1, 2, 4, 8), (1, 4, 16)
-CHUNK_S, LONGEST_S, BUDGET_S = 0.15, 8.0, 600.0
+CHUNK_S, LONGEST_S, BUDGET_S = 0.15, 6.0, 600.0
 
 
 def record(name: str) -> None:
