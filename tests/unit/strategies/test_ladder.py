@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
@@ -73,6 +74,18 @@ def test_xla_is_kept_only_where_two_trials_leave_no_doubt() -> None:
     assert run(0.99)[-1].jit_compile
     assert not run(0.90)[-1].jit_compile
     assert any(point.jit_compile for point in run(0.90))
+
+
+def test_steps_per_execution_are_climbed_on_once_xla_has_made_the_step_shorter() -> None:
+    """Without XLA more steps a call bring nothing here, with it they do."""
+    usual = machine(xla=2.0)
+
+    def run(point: Configuration) -> Standing:
+        known = usual(point)
+        factor = 1.0 + 0.2 * math.log2(point.steps_per_execution) if point.jit_compile else 1.0
+        return replace(known, relative_speed=(known.relative_speed or 0.0) * factor)
+
+    assert climbed(run)[-1].steps_per_execution == 64
 
 
 def proven(standing: Standing, proof: Proof) -> Standing:
