@@ -22,9 +22,20 @@ SETTINGS = "settings.json"
 # Variables with our prefix that are not settings of a run.
 _OTHER_VARIABLES = {"AUTOTUNE_DEBUG", "AUTOTUNE_CACHE_DIR"}
 OutputFormat = Literal["terminal", "json"]
+OnBusy = Literal["warn", "wait", "error"]
 _HINT = "autotune recommend --help lists all options"
 # Settings of one sitting: a run that is gone on with takes over all others.
-_OF_A_SITTING = ("target", "budget_s", "out", "resume", "fresh", "require_gain", "output_format", "verbosity")
+_OF_A_SITTING = (
+    "target",
+    "budget_s",
+    "out",
+    "resume",
+    "fresh",
+    "require_gain",
+    "output_format",
+    "on_busy",
+    "verbosity",
+)
 # Settings that contradict each other, by the names that users write. Of two sources the stronger one wins.
 _EXCLUSIVE = (
     ("keep_batch_size", "batch_size", ""),
@@ -56,6 +67,7 @@ class Settings(BaseModel):
         resume: Run folder to go on with.
         fresh: Whether earlier runs are ignored, and one in ``out`` is started over.
         output_format: What is printed at the end.
+        on_busy: What to do where others keep the machine busy: ``warn``, ``wait`` for them, or ``error``.
         verbosity: -1 quiet, 0 normal, 1 more.
         seed: Seed of the strategy's own randomness.
     """
@@ -82,6 +94,7 @@ class Settings(BaseModel):
     resume: Path | None = None
     fresh: bool = False
     output_format: OutputFormat = "terminal"
+    on_busy: OnBusy = "warn"
     verbosity: int = 0
     seed: int = 0
 

@@ -15,8 +15,10 @@ from autotune.capture import check_backend
 from autotune.measure.bench import Bench
 from autotune.measure.launcher import Launcher, LocalLauncher
 from autotune.measure.spec import WorkerSpec
+from autotune.probe.others import Reading, read_counters
 from autotune.probe.profile import probe
 from autotune.progress import Listener, StageStarted
+from autotune.readiness import ready
 from autotune.records import HardwareProfile
 from autotune.settings import Settings
 from autotune.store import RunFolder
@@ -33,6 +35,7 @@ class Sitting:
         folder: The run folder, held.
         profile: What the machine is.
         bench: Runs trials of the target.
+        counters: What the processor had done before anything was measured.
         digest: Hash of the script's text.
         room_bytes: Memory in which workers may be side by side; 0 where they must not be at work at once.
     """
@@ -41,6 +44,7 @@ class Sitting:
     folder: RunFolder
     profile: HardwareProfile
     bench: Bench
+    counters: Reading | None
     digest: str
     room_bytes: float
 
@@ -58,12 +62,16 @@ def sitting(settings: Settings, listener: Listener, launcher: LauncherFactory | 
         WorkloadError: Keras runs on another backend.
         UsageError: The run folder cannot be used.
         HardwareError: No worker can be started.
+        NoisyMachineError: Others keep the machine busy, and the settings do not allow that.
     """
     check_backend(os.environ)
     budget = Budget(settings.budget_s)
     with RunFolder.open_for(settings) as folder:
         listener(StageStarted(stage="probe", detail="what this machine is"))
-        profile = probe()
+        profile, waited_s = ready(probe, settings.on_busy, budget.total_s, listener)
+        if waited_s:  # waiting is no measuring
+            budget = Budget(settings.budget_s)
+        counters = read_counters()
         workers = (launcher or local_launcher)(folder.logs, profile, settings.memory_limit_bytes)
         spec = WorkerSpec(
             script=str(settings.target.resolve()),
@@ -78,7 +86,13 @@ def sitting(settings: Settings, listener: Listener, launcher: LauncherFactory | 
         digest = hashlib.sha256(settings.target.read_bytes()).hexdigest()[:16]
         try:
             yield Sitting(
-                budget=budget, folder=folder, profile=profile, bench=bench, digest=digest, room_bytes=room_bytes
+                budget=budget,
+                folder=folder,
+                profile=profile,
+                bench=bench,
+                counters=counters,
+                digest=digest,
+                room_bytes=room_bytes,
             )
         finally:
             bench.close()

@@ -17,7 +17,10 @@ from autotune.plan import plan as make_plan
 from autotune.plan import wants_loss_scales
 from autotune.probe.ceilings import ceilings_from
 from autotune.probe.fitness import thread_findings
+from autotune.probe.others import others_findings, read_counters
+from autotune.probe.profile import probe
 from autotune.progress import Listener, Note, StageStarted, ignore
+from autotune.readiness import come_since
 from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
 from autotune.records import BASELINE_POLICY, Finding, Measurement, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
@@ -114,6 +117,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         interrupted = True
         listener(Note(text="interrupted: the best answer so far is written"))
     bench.close()
+    extra += [*others_findings(place.counters, read_counters()), *come_since(profile, probe())]
     record = RunRecord(
         command=command,
         started_at=started_at,

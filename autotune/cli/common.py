@@ -15,6 +15,14 @@ class AnswerFormat(StrEnum):
     JSON = "json"
 
 
+class BusyChoice(StrEnum):
+    """What to do where others keep the machine busy."""
+
+    WARN = "warn"
+    WAIT = "wait"
+    ERROR = "error"
+
+
 Target = Annotated[
     str, typer.Argument(help="A training script, or a module with build_model() and load_data().", metavar="TARGET")
 ]

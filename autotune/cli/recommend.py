@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from autotune.cli.common import AnswerFormat, Arguments, Quietly, Target
+from autotune.cli.common import AnswerFormat, Arguments, BusyChoice, Quietly, Target
 from autotune.strategies import describe
 
 if TYPE_CHECKING:
@@ -64,6 +64,12 @@ def recommend_command(
     output_format: Annotated[
         AnswerFormat | None, typer.Option("--format", help="json prints the recommendation and nothing else.")
     ] = None,
+    on_busy: Annotated[
+        BusyChoice | None,
+        typer.Option(
+            help="Where other programs keep the machine busy: warn, wait for them, or error.", show_default="warn"
+        ),
+    ] = None,
     quiet: Quietly = False,
     verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Plain lines instead of a live view.")] = False,
 ) -> int:
@@ -89,6 +95,7 @@ def recommend_command(
         "resume": resume,
         "fresh": fresh or None,
         "format": None if output_format is None else str(output_format),
+        "on_busy": None if on_busy is None else str(on_busy),
         "verbosity": -1 if quiet else 1 if verbose else None,
     }
     settings = resolve(target, options, os.environ)
