@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 # A size is tried while its call is expected to stay below this, in seconds.
-CALL_S = 0.03
+CALL_S = 0.05
 # Time given to a round of repeats of the best size, in seconds.
 REPEAT_S = 0.06
 _MIN_REPEATS, _MAX_REPEATS = 3, 1000
 # A larger size is preferred unless it is slower than this share: the first repeats of a small one are few and short.
-_NEAR = 0.9
+NEAR = 0.9
 
 Call = Callable[[], Any]
 
@@ -62,7 +62,11 @@ class Best:
 
 
 def climb(
-    rungs: Iterable[Rung], *, clock: Callable[[], float] = time.monotonic, ignore: tuple[type[Exception], ...] = ()
+    rungs: Iterable[Rung],
+    *,
+    near: float = NEAR,
+    clock: Callable[[], float] = time.monotonic,
+    ignore: tuple[type[Exception], ...] = (),
 ) -> Best | None:
     """Tries the sizes in order, up to the first whose call is expected to take long.
 
@@ -70,6 +74,7 @@ def climb(
 
     Args:
         rungs: Sizes in growing order of cost.
+        near: A larger size is taken from this share of the best speed on; 0 takes the largest whatever its speed.
         clock: Monotonic clock, in seconds.
         ignore: Errors that end the climb; what was measured before stays.
 
@@ -90,8 +95,9 @@ def climb(
         except ignore:
             break
         median_s = statistics.median(times)
-        second_cost = median_s / rung.cost
-        if median_s > 0 and (best is None or rung.cost / median_s >= _NEAR * best.per_s):
+        # The fastest: one slow call of a small size must not keep the next from being tried.
+        second_cost = min(times) / rung.cost
+        if median_s > 0 and (best is None or rung.cost / median_s >= near * best.per_s):
             best = Best(rung=rung, call=call, per_s=rung.cost / median_s)
     return best
 

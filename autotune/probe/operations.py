@@ -13,7 +13,7 @@ from autotune.probe.ladder import Call, Rung
 
 Operation = Literal["matmul", "convolution", "copy"]
 
-_MATMUL_SIZES = (128, 256, 512, 1024, 2048, 4096, 8192)
+_MATMUL_SIZES = (128, 256, 512, 1024, 1536, 2048, 4096, 8192)
 # Batch and channels.
 _CONVOLUTION_SIZES = ((1, 32), (1, 64), (4, 64), (16, 64), (64, 64), (64, 128), (128, 256), (256, 512))
 _IMAGE_SIDE, _KERNEL_SIDE = 32, 3

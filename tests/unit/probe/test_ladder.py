@@ -47,12 +47,50 @@ def test_rate_and_time_hardly_depend_on_how_fast_the_machine_is(per_s: float) ->
 
 
 def test_the_largest_size_that_is_quick_enough_is_chosen() -> None:
-    machine = Machine(1e6, overhead_s=1e-5)
+    machine = Machine(5e5, overhead_s=1e-5)
     best = climb(machine.rungs(COSTS), clock=machine.clock)
     assert best is not None
-    # A call of 8^4 takes 4 ms and 8^5 33 ms, more than a call may take.
+    # A call of 8^4 takes 8 ms and 8^5 66 ms, more than a call may take.
     assert best.rung.cost == 8.0**4
-    assert best.rung.cost / 1e6 < CALL_S < 8.0**5 / 1e6
+    assert best.rung.cost / 5e5 < CALL_S < 8.0**5 / 5e5
+
+
+def test_one_slow_call_of_a_small_size_does_not_keep_the_next_from_being_tried() -> None:
+    machine = Machine(5e5)
+    calls = 0
+
+    def rungs() -> Iterator[Rung]:
+        for rung in machine.rungs(COSTS):
+            yield Rung(cost=rung.cost, size=rung.size, prepare=lambda rung=rung: disturbed(rung))  # type: ignore[misc]
+
+    def disturbed(rung: Rung) -> Call:
+        call = rung.prepare()
+
+        def slow_now_and_then() -> None:
+            nonlocal calls
+            calls += 1
+            machine.now_s += 0.2 * (calls % 3 == 0) * (rung.cost == 8.0**3)
+            call()
+
+        return slow_now_and_then
+
+    best = climb(rungs(), clock=machine.clock)
+    assert best is not None
+    assert best.rung.cost == 8.0**4
+
+
+def test_the_largest_is_taken_whatever_its_speed_where_small_ones_lie_in_a_cache() -> None:
+    machine = Machine(5e5)
+
+    def rungs() -> Iterator[Rung]:
+        # Small sizes seem ten times as fast.
+        for rung in machine.rungs(COSTS):
+            yield Rung(cost=rung.cost * (10 if rung.cost < 8.0**3 else 1), size=rung.size, prepare=rung.prepare)
+
+    cached, memory = climb(rungs(), clock=machine.clock), climb(rungs(), near=0.0, clock=machine.clock)
+    assert cached is not None and memory is not None
+    assert cached.rung.size == "64"
+    assert memory.rung.size == "4096"
 
 
 def test_a_size_that_fails_leaves_the_smaller_ones() -> None:
