@@ -12,6 +12,7 @@ from autotune.judge.accuracy import quality
 from autotune.judge.board import Case, cases
 from autotune.judge.choice import admissible, choose
 from autotune.judge.findings import findings
+from autotune.judge.roofline import roofline
 from autotune.judge.speed import speed
 from autotune.judge.stability import stability
 from autotune.recommend_tables import candidate_rows, curves, excluded_rows, policy_rows, trial_rows
@@ -78,6 +79,7 @@ def recommend(record: RunRecord) -> Recommendation:
         excluded=excluded_rows(judged, record, winner),
         findings=all_findings,
         noise_scale=noise_of(record),
+        roofline=roofline(record.costs, record.hardware, judged),
         open_questions=record.open_questions,
         interrupted=record.interrupted,
         started_at=record.started_at,

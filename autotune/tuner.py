@@ -22,7 +22,7 @@ from autotune.probe.profile import probe
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.readiness import come_since
 from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
-from autotune.records import BASELINE_POLICY, Finding, Measurement, Recommendation, RunRecord, Severity
+from autotune.records import BASELINE_POLICY, Finding, LayerCost, Measurement, Recommendation, RunRecord, Severity
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
@@ -32,6 +32,7 @@ from autotune.strategies import create
 
 _CEILINGS_S = 2.0
 _PROFILE_S = 60.0
+_COUNT_S = 20.0
 
 
 def tune(
@@ -74,6 +75,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         workload = replace(workload, epochs=settings.epochs)
     ceilings = ceilings_from(bench.ceilings(_dtypes(settings), min(_CEILINGS_S, budget.total_s / 20)))
     profile = replace(place.profile, ceilings=ceilings)
+    costs = _costs(bench)
     listener(StageStarted(stage="plan", detail="what is worth trying"))
     scale = _predicted_loss_scale(bench) if wants_loss_scales(profile, settings) else None
     plan = make_plan(profile, workload, settings, predicted_loss_scale=scale)
@@ -132,6 +134,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         excluded=plan.excluded,
         findings=(*captured.findings, *thread_findings(profile.cpu, workload.intra_op_threads), *plan.findings, *extra),
         options=settings.judge_options(),
+        costs=costs,
     )
     return conclude(record, folder, listener)
 
@@ -203,6 +206,14 @@ def _predicted_loss_scale(bench: Bench) -> float | None:
         return None
     gradients = numbers.get("gradients")
     return predicted_loss_scale(None if gradients is None else gradients["largest"])
+
+
+def _costs(bench: Bench) -> tuple[LayerCost, ...]:
+    """What a step computes and moves; empty where that is unknown."""
+    try:
+        return bench.cost(BASELINE_POLICY, 0, _COUNT_S)
+    except (WorkerDied, CaptureFailed):
+        return ()
 
 
 def _dtypes(settings: Settings) -> tuple[str, ...]:

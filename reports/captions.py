@@ -47,6 +47,11 @@ def captions(view: View) -> Mapping[str, Caption]:
             says=f"{view.metric} against samples a second, one point a configuration.",
             reads=f"{view.metric} against samples a second; the dashed line joins what nothing else beats in both.",
         ),
+        "roofline": Caption(
+            says=f"Roofline: {view.roofline.text if view.roofline else 'not measured'}.",
+            reads="What the machine allows at each number of operations for a byte moved: memory sets the slope, arithmetic "
+            "the flat part. The square is the step as it was measured, the dots are its parts where the ceilings put them.",
+        ),
         "trials": Caption(
             says="Speed of each timed trial against the script as written.",
             reads="Speed of each timed trial; 1 is the script as written.",

@@ -25,6 +25,7 @@ def figures(view: View, palette: Palette = PAGE) -> Mapping[str, dict[str, Any]]
         "curves": _curves,
         "batches": _batches,
         "front": _front,
+        "roofline": _roofline,
         "trials": _trials,
     }
     drawn = {name: make(view, palette) for name, make in makers.items()}
@@ -180,6 +181,58 @@ def _front(view: View, palette: Palette) -> Figure | None:
         tooltip=["name:N", alt.Tooltip("samples:Q", format=",.0f"), alt.Tooltip("quality:Q", title=view.metric)],
     )
     return alt.layer(line, points).properties(height=_FIGURE_HEIGHT)
+
+
+def _roofline(view: View, palette: Palette) -> Figure | None:
+    roof = view.roofline
+    if roof is None or roof.step is None or roof.peak <= 0 or roof.bandwidth <= 0:
+        return None
+
+    def allowed(intensity: float) -> float:
+        return min(roof.peak, intensity * roof.bandwidth)
+
+    name, intensity, reached = roof.step
+    parts = [
+        {
+            "name": part.path,
+            "intensity": part.intensity,
+            "rate": allowed(part.intensity),
+            "share": part.share.value,
+            "text": f"{part.share.text} of the shortest time, bound by {part.bound}",
+        }
+        for part in roof.parts
+        if part.intensity
+    ]
+    ridge = roof.peak / roof.bandwidth
+    known = [intensity, ridge, *(part.intensity for part in roof.parts if part.intensity)]
+    low, high = min(known) / 2, max(known) * 2
+    x = alt.X(
+        "intensity:Q",
+        title="operations for each byte moved",
+        scale=alt.Scale(type="log", domain=[low, high], nice=False),
+        axis=alt.Axis(format="~g", grid=False, tickCount=5),
+    )
+    y = alt.Y(
+        "rate:Q",
+        title="operations a second",
+        scale=alt.Scale(type="log", nice=False, padding=12),
+        axis=alt.Axis(format="~s", grid=False, tickCount=4),
+    )
+    line = alt.Chart(_data([{"intensity": at, "rate": allowed(at)} for at in (low, ridge, high)]))
+    dots = alt.Chart(_data(parts)).mark_point(filled=True, opacity=0.45, color=palette.plain)
+    square = alt.Chart(_data([{"name": name, "intensity": intensity, "rate": reached}]))
+    return alt.layer(
+        line.mark_line(color=palette.muted, strokeWidth=1.5).encode(x=x, y=y),
+        dots.encode(
+            x=x,
+            y=y,
+            size=alt.Size("share:Q", legend=None, scale=alt.Scale(domain=[0, 1], range=[20, 500])),
+            tooltip=["name:N", alt.Tooltip("text:N", title="part")],
+        ),
+        square.mark_point(shape="square", size=90, filled=True, opacity=1, color=palette.accent).encode(
+            x=x, y=y, tooltip=["name:N", alt.Tooltip("rate:Q", format=".3s", title="operations a second")]
+        ),
+    ).properties(height=_FIGURE_HEIGHT)
 
 
 def _trials(view: View, palette: Palette) -> Figure | None:

@@ -144,6 +144,14 @@ def rate(per_s: float | None, operation: str) -> str:
     return f"{significant(per_s)} {unit}"
 
 
+def operations(count: float) -> str:
+    """Floating-point operations: "244 MFLOP"."""
+    for prefix, scale in (("T", 1e12), ("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if count >= scale * 0.9995:
+            return f"{significant(count / scale)} {prefix}FLOP"
+    return f"{count:.0f} FLOP"
+
+
 def quality(value: float | None, *, digits: int | None = None, missing: str = NOTHING) -> str:
     """A metric or loss.
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from autotune.reports.captions import captions
-from autotune.reports.model import FindingLine, Number, View, Way
+from autotune.reports.model import FindingLine, Number, RooflineView, View, Way
 
 # Underscores inside words, such as mixed_bfloat16, mean nothing to Markdown.
 _SPECIAL = re.compile(r"([\\`*\[\]<|~$&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -15,6 +15,7 @@ _SPECIAL = re.compile(r"([\\`*\[\]<|~$&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
 _LEADING = re.compile(r"^(\d*)([-+.)](?=\s|$)|#(?=[#\s]|$)|>|[-=](?=[-=]))")
 _STATES = {"good": "yes", "bad": "no", "open": "open", "told": ""}
 _TRIALS_SHOWN = 200
+_LAYERS_SHOWN = 12
 
 
 def render_markdown(view: View, brief: bool = False, figures: Mapping[str, str] | None = None) -> str:
@@ -61,6 +62,8 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     if view.ruled_out:
         rows = [(_text(entry.what), _text(entry.why)) for entry in view.ruled_out]
         parts += ["## Ruled out", _table(("configuration", "reason"), rows)]
+    if view.roofline is not None:
+        parts += _roofline(view.roofline, images)
     if view.open_questions or view.go_on:
         parts += ["## Open", *([_list(view.open_questions)] if view.open_questions else [])]
         parts += [_fenced(view.go_on, "shell")] if view.go_on else []
@@ -76,6 +79,20 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     if view.command:
         parts += ["## Made by", _fenced(view.command, "shell")]
     return parts
+
+
+def _roofline(roof: RooflineView, images: Mapping[str, str]) -> list[str]:
+    text = roof.text[:1].upper() + roof.text[1:]
+    parts = ["## Model against machine", _sentence(text), *(images[name] for name in ("roofline",) if name in images)]
+    if roof.gains:
+        gains = [(_text(row.policy), row.predicted.text, row.measured.text) for row in roof.gains]
+        parts.append(_table(("policy", "predicted gain", "measured"), gains, right=(1, 2)))
+    rows = [
+        (_text(row.path), *_numbers(row.flops, row.bytes, row.least, row.share), row.bound)
+        for row in roof.parts[:_LAYERS_SHOWN]
+    ]
+    head = ("part of the step", "operations", "bytes moved", "shortest time", "share", "bound by")
+    return [*parts, _table(head, rows, right=(1, 2, 3, 4))]
 
 
 def _policies(view: View) -> str:

@@ -197,6 +197,58 @@ class CeilingLine:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class PartLine:
+    """A layer, or another part of a step, against the ceilings.
+
+    Attributes:
+        intensity: Operations for each byte; None where it moves nothing.
+    """
+
+    path: str
+    type: str
+    flops: Number
+    bytes: Number
+    least: Number
+    share: Number
+    bound: str
+    intensity: float | None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GainLine:
+    """What a policy should gain and what it did."""
+
+    policy: str
+    predicted: Number
+    measured: Number
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RooflineView:
+    """The step against the machine's ceilings.
+
+    Attributes:
+        text: The whole in one or two sentences.
+        short: The same in a few words.
+        step: Name, operations for each byte and operations a second of the step; None where there is no such point.
+        peak: Ceiling of float32 arithmetic, operations a second.
+        bandwidth: Bytes a second.
+        parts: Layers and other parts, the costliest first.
+        left_out: Parts beyond those.
+        gains: Policies, predicted and measured.
+    """
+
+    text: str
+    short: str
+    step: tuple[str, float, float] | None
+    peak: float
+    bandwidth: float
+    parts: tuple[PartLine, ...]
+    left_out: int
+    gains: tuple[GainLine, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class View:
     """All that the views show of one recommendation.
 
@@ -218,6 +270,7 @@ class View:
         epochs: Planned epochs in words: "50 epochs".
         batch_note: Why the batch stays; empty where it may change.
         go_on: Command that goes on with what is open; empty where nothing is.
+        roofline: The step against the machine's ceilings; None where that is unknown.
         record_json: The whole record as JSON, for download.
         record_path: Where recommendation.json lies.
         report_path: Where report.html lies; empty when unknown.
@@ -251,6 +304,7 @@ class View:
     software: tuple[Fact, ...]
     workload: tuple[Fact, ...]
     ceilings: tuple[CeilingLine, ...]
+    roofline: RooflineView | None
     command: str
     started_at: str
     record_json: str

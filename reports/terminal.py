@@ -30,6 +30,8 @@ def render_terminal(view: View, console: Console) -> None:
         screen.rows("why", view.why)
     for proof in view.proofs:
         screen.rows(proof.label, [proof.text], style=_STYLES[proof.state])
+    if view.roofline is not None:
+        screen.rows("limit", [view.roofline.short], style=_STYLES["told"])
     if view.interrupted:
         screen.rows("stopped", ["before it was done: this is the best answer so far"], style="yellow")
     if view.policies:

@@ -11,6 +11,7 @@ from autotune.reports import context, proofs, tables
 from autotune.reports import format as write
 from autotune.reports.highlights import highlights
 from autotune.reports.model import CurveLine, View, Way
+from autotune.reports.roofline import roofline_view
 from autotune.reports.snippet import one_line, python_snippet, resume_command
 
 _RECORD_FILE = "recommendation.json"
@@ -57,6 +58,7 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
         software=context.software_facts(recommendation.software, recommendation.software_fingerprint),
         workload=context.workload_facts(workload, recommendation.workload_fingerprint),
         ceilings=context.ceiling_lines(recommendation.hardware),
+        roofline=roofline_view(recommendation),
         command=recommendation.command,
         started_at=recommendation.started_at,
         record_json=dumps(recommendation, indent=None),

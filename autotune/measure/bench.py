@@ -13,7 +13,7 @@ from autotune.measure.launcher import Launcher, Worker
 from autotune.measure.protocol import Message
 from autotune.measure.result import measurement_from
 from autotune.measure.spec import WorkerSpec
-from autotune.records import Chunk, Configuration, CurvePoint, Measurement, Outcome
+from autotune.records import Chunk, Configuration, CurvePoint, LayerCost, Measurement, Outcome
 from autotune.records.codec import to_json
 
 _QUIET_S = 120.0
@@ -369,10 +369,27 @@ class Bench:
             WorkerDied: The worker did not survive it.
             CaptureFailed: The script did not reach its fit.
         """
-        worker = self._worker((policy, seed), limit_s)
-        worker.send({"op": "profile"})
+        return self._ask("profile", (policy, seed), limit_s) or {"layers": {}, "gradients": None}
+
+    def cost(self, policy: str, seed: int, limit_s: float) -> tuple[LayerCost, ...]:
+        """What a step at the written batch computes and moves, layer by layer; empty where that cannot be counted.
+
+        Raises:
+            WorkerDied: The worker did not survive it.
+            CaptureFailed: The script did not reach its fit.
+        """
+        event = self._ask("cost", (policy, seed), limit_s)
+        return () if event is None else tuple(LayerCost(**part) for part in event["parts"])
+
+    def _ask(self, what: str, key: tuple[str, int], limit_s: float) -> Message | None:
+        """What a worker says of its model; None where it takes too long, and the worker is ended then."""
+        worker = self._worker(key, limit_s)
+        worker.send({"op": what})
         event = worker.receive(limit_s)
-        return event if event is not None and event["event"] == "profile" else {"layers": {}, "gradients": None}
+        if event is None or event["event"] != what:
+            self._end(key)
+            return None
+        return event
 
     def duel(
         self,

@@ -11,6 +11,7 @@ from autotune.measure.quality_run import QualityRun
 from autotune.measure.speed_trial import SpeedTrial
 from autotune.measure.telemetry import peak_memory_bytes, reset_peak_memory
 from autotune.workload import describe
+from autotune.workload.cost import step_cost
 from autotune.workload.place import out_of_memory, summary
 from autotune.workload.profile import profile
 
@@ -33,6 +34,8 @@ class Trials:
         """
         if command["op"] == "profile":
             self._profile()
+        if command["op"] == "cost":
+            self._cost()
         run = self._runs.get(command["op"])
         if run is None:
             return
@@ -59,6 +62,13 @@ class Trials:
             self._on.channel.send(
                 "profile", layers={}, gradients=None, reason=f"{type(error).__name__}: {summary(error)}"
             )
+
+    def _cost(self) -> None:
+        """Sends what a step computes and moves; no parts where the step cannot be traced by itself."""
+        try:
+            self._on.channel.send("cost", parts=step_cost(self._on.call.model, self._on.feed.first_batch))
+        except Exception as error:  # what cannot be counted is unknown, and no fault
+            self._on.channel.send("cost", parts=[], reason=f"{type(error).__name__}: {summary(error)}")
 
     def _failure(self, error: Exception) -> dict[str, Any]:
         return {

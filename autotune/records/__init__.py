@@ -27,6 +27,7 @@ from autotune.records.recommendation import (
     StabilityEvidence,
     TrialRow,
 )
+from autotune.records.roofline import Bound, LayerCost, LayerRoof, PrecisionGain, Roofline
 from autotune.records.run import Excluded, JudgeOptions, RunRecord
 from autotune.records.space import Plan, SearchSpace
 from autotune.records.watched import ExampleScores, ScaleLimit, StepTrace
@@ -40,6 +41,7 @@ __all__ = [
     "AccuracyEvidence",
     "AccuracyVerdictName",
     "Board",
+    "Bound",
     "CandidateRow",
     "Ceiling",
     "Chunk",
@@ -57,7 +59,9 @@ __all__ = [
     "HardwareProfile",
     "HeadroomEvidence",
     "JudgeOptions",
+    "LayerCost",
     "LayerInfo",
+    "LayerRoof",
     "LossScale",
     "Measurement",
     "MemoryEvidence",
@@ -65,9 +69,11 @@ __all__ = [
     "Outcome",
     "Plan",
     "PolicyRow",
+    "PrecisionGain",
     "Proof",
     "Purpose",
     "Recommendation",
+    "Roofline",
     "RunRecord",
     "ScaleLimit",
     "SearchSpace",

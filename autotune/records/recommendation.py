@@ -10,6 +10,7 @@ from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile, SoftwareInfo
 from autotune.records.measurement import CurvePoint, Outcome, Purpose
 from autotune.records.noise import NoiseScale
+from autotune.records.roofline import Roofline
 from autotune.records.run import Excluded
 from autotune.records.workload import WorkloadInfo
 
@@ -235,6 +236,7 @@ class Recommendation:
         headline: The answer in one sentence.
         why: Reasons behind the verdict, one sentence each.
         noise_scale: The gradient noise scale; None where it was not measured.
+        roofline: The baseline's step against the machine's ceilings; None where either is unknown.
         run_folder: Folder of the run; empty where it is not stored.
     """
 
@@ -262,6 +264,7 @@ class Recommendation:
     excluded: tuple[Excluded, ...] = ()
     findings: tuple[Finding, ...] = ()
     noise_scale: NoiseScale | None = None
+    roofline: Roofline | None = None
     open_questions: tuple[str, ...] = ()
     interrupted: bool = False
     started_at: str = ""

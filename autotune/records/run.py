@@ -8,6 +8,7 @@ from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile
 from autotune.records.measurement import Measurement
+from autotune.records.roofline import LayerCost
 from autotune.records.workload import WorkloadInfo
 
 
@@ -59,6 +60,7 @@ class RunRecord:
         excluded: Configurations ruled out, with reasons.
         findings: Findings of the plan and the search.
         options: The decision rule's settings.
+        costs: What a step of the baseline computes and moves, part by part; empty where it was not counted.
     """
 
     schema: int = 1
@@ -75,3 +77,4 @@ class RunRecord:
     excluded: tuple[Excluded, ...] = ()
     findings: tuple[Finding, ...] = ()
     options: JudgeOptions
+    costs: tuple[LayerCost, ...] = ()

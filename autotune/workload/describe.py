@@ -100,6 +100,11 @@ def layer_path(model: Any, layer: Any) -> str:
     return str(layer.path or layer.name).removeprefix(f"{model.name}/")
 
 
+def is_cell(layer: Any) -> bool:
+    """Whether it is the cell of a recurrent layer, run inside that layer's loop."""
+    return hasattr(layer, "state_size") and not isinstance(layer, keras.layers.RNN)
+
+
 def sixteen_bit_layers(described: list[dict[str, Any]]) -> tuple[int, int]:
     """Layers with arithmetic that compute in 16 bits, and all with arithmetic."""
     arithmetic = [layer for layer in described if layer["arithmetic"]]

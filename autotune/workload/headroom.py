@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from autotune.workload.describe import layer_path
+from autotune.workload.describe import is_cell, layer_path
 
 _HALF = "float16"
 
@@ -24,10 +24,11 @@ class SizeWatch:
 
     def __init__(self, model: Any, steps: int) -> None:
         self._model = model
+        # Of a cell, what its layer puts out tells enough.
         self._layers = [
             layer
             for layer in model._flatten_layers(include_self=False)
-            if layer.compute_dtype == _HALF and not _container(layer) and not _cell(layer)
+            if layer.compute_dtype == _HALF and not _container(layer) and not is_cell(layer)
         ]
         self.active = bool(self._layers)
         if not self.active:
@@ -119,8 +120,3 @@ def _floating(leaf: Any) -> bool:
 
 def _container(layer: Any) -> bool:
     return isinstance(layer, keras.Model) or type(layer).__name__ == "InputLayer"
-
-
-def _cell(layer: Any) -> bool:
-    """A cell runs inside its layer's loop; what the layer puts out tells enough."""
-    return hasattr(layer, "state_size") and not isinstance(layer, keras.layers.RNN)

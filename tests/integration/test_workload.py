@@ -327,3 +327,62 @@ def test_the_script_has_its_own_context(bench_for: Make) -> None:
     bench, folder = bench_for("train.py", "--epochs", "3", text=text)
     (folder / "helper.py").write_text("")
     assert captured(bench, "train.py").epochs == 3
+
+
+def test_a_steps_operations_are_counted_layer_by_layer(bench_for: Make) -> None:
+    """Forward and backward, by hand: three products a layer, two where inputs need no gradient; loops as often as they run."""
+    bench, _ = bench_for("many_layers.py")
+    captured(bench, "many_layers.py")
+    parts = {part.path: part for part in bench.cost("float32", 0, 60.0)}
+    batch, steps, pixels = 4, 12, 64
+    dense = 2 * batch * 20 * 20
+    products = {
+        "block/dense": 3 * 2 * batch * 24 * 20,
+        "block/dense_1": 3 * dense,
+        "twice/inner": 2 * 3 * dense,
+        "out": 3 * 2 * batch * 20,
+        "lstm": steps * 2 * batch * 64 * (2 * 7 + 3 * 16),
+        "gru": steps * 3 * 2 * batch * 24 * (16 + 8),
+        "attention/query": 3 * 2 * batch * steps * 16 * 16,
+        "attention": 2 * 3 * 2 * batch * 2 * steps * steps * 8,
+    }
+    assert {path: parts[path].matmul_flops for path in products} == products
+    convolutions = {
+        "conv": 2 * 2 * batch * pixels * 16 * 27,
+        "depthwise": 3 * 2 * batch * pixels * 16 * 9,
+    }
+    assert {path: parts[path].convolution_flops for path in convolutions} == convolutions
+    weights = sum(layer.parameters for layer in captured(bench, "many_layers.py").layers)
+    optimizer = parts["optimizer"]
+    # Adam reads a gradient and reads and writes a weight and its two moments, at the least.
+    assert optimizer.type is None and optimizer.bytes >= 7 * 4 * weights and optimizer.matmul_flops == 0.0
+    assert timed(bench, Configuration(batch_size=4)).outcome is Outcome.OK, "counting leaves the worker as it was"
+
+
+@pytest.mark.parametrize("script", ["already_mixed.py", "gan.py", "text_strings.py", "mirrored_replicas.py"])
+def test_counting_a_step_leaves_training_alone(bench_for: Make, script: str) -> None:
+    """Layers in 16 bits, two optimizers, strings and replicas are counted too."""
+    bench, _ = bench_for(script)
+    batch = captured(bench, script).batch_size
+    assert sum(part.matmul_flops for part in bench.cost("float32", 0, 60.0)) > 0
+    assert timed(bench, Configuration(batch_size=batch)).outcome is Outcome.OK
+
+
+def test_a_step_that_cannot_be_traced_by_itself_is_not_counted(bench_for: Make) -> None:
+    script = """
+import keras, numpy as np
+class Odd(keras.Model):
+    def train_step(self, data):
+        import traceback
+        if any("step_cost" in frame.name for frame in traceback.extract_stack()):
+            raise RuntimeError("not like this")
+        return super().train_step(data)
+x = keras.Input((4,))
+model = Odd(x, keras.layers.Dense(1)(x))
+model.compile("sgd", "mse")
+model.fit(np.ones((64, 4), "float32"), np.ones((64, 1), "float32"), batch_size=8, verbose=0)
+"""
+    bench, _ = bench_for("odd.py", text=script)
+    captured(bench, "odd.py")
+    assert bench.cost("float32", 0, 60.0) == ()
+    assert timed(bench, Configuration(batch_size=8)).outcome is Outcome.OK

@@ -17,10 +17,13 @@ from autotune.records import (
     Finding,
     FitCall,
     HardwareProfile,
+    LayerRoof,
     MemoryEvidence,
     Outcome,
     PolicyRow,
+    PrecisionGain,
     Recommendation,
+    Roofline,
     Severity,
     SoftwareInfo,
     SpeedEvidence,
@@ -67,6 +70,31 @@ HARDWARE = HardwareProfile(
         Ceiling(operation="convolution", dtype="bfloat16", per_s=419e9, size="32 x 32 x 64, 3 x 3"),
         Ceiling(operation="convolution", dtype="float16", per_s=162e9, size="32 x 32 x 64, 3 x 3"),
         Ceiling(operation="copy", dtype="float32", per_s=21.4e9, size="256 MiB"),
+    ),
+)
+ROOFLINE = Roofline(
+    flops=1.53e9,
+    bytes=185e6,
+    step_s=0.0197,
+    compute_s=0.0195,
+    least_s=0.0149,
+    flops_per_s=78.5e9,
+    ceiling_per_s=137e9,
+    bytes_per_s=21.4e9,
+    share_of_ceiling=0.764,
+    bound_by="compute",
+    layers=(
+        LayerRoof(
+            path="conv2d_1", type="Conv2D", flops=1.2e9, bytes=36e6, least_s=0.0087, share=0.584, bound_by="compute"
+        ),
+        LayerRoof(path="optimizer", type=None, flops=4.7e6, bytes=30e6, least_s=0.0014, share=0.094, bound_by="memory"),
+        LayerRoof(
+            path="<b>pool</b>", type="MaxPooling2D", flops=0.0, bytes=0.0, least_s=0.0, share=0.0, bound_by="memory"
+        ),
+    ),
+    gains=(
+        PrecisionGain(policy="mixed_bfloat16", predicted=1.61, measured=1.713),
+        PrecisionGain(policy="mixed_float16", predicted=0.24),
     ),
 )
 WORKLOAD = WorkloadInfo(
@@ -292,6 +320,7 @@ def by_precision() -> Recommendation:
                 confirmed=False,
             ),
         ),
+        roofline=ROOFLINE,
         started_at="2025-12-01T10:04:00+00:00",
         command="autotune recommend examples/train.py --budget 10m -- --data 'my data'",
     )

@@ -42,7 +42,7 @@ def written(value: float) -> Iterator[str]:
     yield from (write.significant(value), write.significant(value, 2), write.count(value), f"{value:.6g}")
     yield from (write.step_time_ms(value), write.step_time(value), write.significant(value * 1e6))
     yield from (write.factor(value), write.duration(value), write.size(value), write.percent(value), write.scale(value))
-    yield from (write.rate(value, "matmul"), write.quality(value))
+    yield from (write.rate(value, "matmul"), write.operations(value), write.quality(value))
     yield from (write.quality(abs(value), digits=digits) for digits in range(3, 7))
 
 

@@ -22,7 +22,7 @@ def test_page_markdown_and_figures_are_written(tmp_path: Path) -> None:
     }
     markdown = paths["markdown"].read_text(encoding="utf-8")
     drawn = sorted(path.name for path in paths["figures"].iterdir())
-    assert drawn == ["batches.svg", "curves.svg", "difference.svg", "front.svg", "speed.svg"]
+    assert drawn == ["batches.svg", "curves.svg", "difference.svg", "front.svg", "roofline.svg", "speed.svg"]
     assert all(f"](figures/{name})" in markdown for name in drawn)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["figures", "report.html", "report.md"]
 
