@@ -13,7 +13,7 @@ from autotune.errors import WorkerDied
 from autotune.judge.accuracy import is_open
 from autotune.judge.board import Case
 from autotune.judge.findings import findings
-from autotune.judge.gradients import gradient_numerics
+from autotune.judge.gradients import computing_in, numerics
 from autotune.judge.speed import mean_step_time_s
 from autotune.judge.stability import stability
 from autotune.ledger import Ledger
@@ -21,8 +21,8 @@ from autotune.measure.bench import CaptureFailed, QualityPlan
 from autotune.progress import Listener, StageStarted, TrialStarted, ignore
 from autotune.quality_plan import quality_plan
 from autotune.records import POLICIES, Configuration, Measurement, Outcome, WorkloadInfo
-from autotune.records.codec import dumps, from_json
-from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis, Rescue
+from autotune.records.codec import dumps
+from autotune.records.diagnosis import Diagnosis, PolicyDiagnosis, Rescue
 from autotune.reports.diagnosis_page import render_diagnosis_page
 from autotune.reports.format import counted
 from autotune.reports.snippet import python_snippet
@@ -215,25 +215,15 @@ class _Run:
         workload, judged = self._captured.workload, self._ledger.cases()
         by_policy = {c.configuration.policy: c for c in judged if not c.configuration.float32_layers}
         half = by_policy.get("mixed_float16")
-        computed = {layer.path: layer.compute_dtype for layer in _layers(half)} if half is not None else {}
+        seen = computing_in(numerics(numbers, workload.layers), () if half is None else _layers(half))
         return Diagnosis(
             target=workload.target,
             policies={
                 policy: replace(_policy(case, workload), rescue=self._outcome_of_rescue(case))
                 for policy, case in by_policy.items()
             },
-            layers=tuple(
-                LayerNumerics(
-                    path=layer.path,
-                    type=layer.type,
-                    variable_dtype=layer.variable_dtype,
-                    compute_dtype=computed.get(layer.path),
-                    activations=_distribution(numbers["layers"].get(layer.path, {}).get("activations")),
-                    gradients=_distribution(numbers["layers"].get(layer.path, {}).get("gradients")),
-                )
-                for layer in workload.layers
-            ),
-            gradients=gradient_numerics(_distribution(numbers["gradients"])),
+            layers=seen.layers,
+            gradients=seen.gradients,
             findings=findings(judged, workload, self._hardware, self._options, self._captured.findings),
             share_of_plan=plan.share,
             command=command,
@@ -293,10 +283,6 @@ def _policy(case: Case, workload: WorkloadInfo) -> PolicyDiagnosis:
 
 def _layers(case: Case) -> tuple[Any, ...]:
     return next((m.layers for m in reversed(case.trials) if m.layers), ())
-
-
-def _distribution(data: Any) -> Distribution | None:
-    return None if data is None else from_json(Distribution, data, what="the worker's profile")
 
 
 def _figure(value: float | None) -> str:

@@ -12,16 +12,19 @@ from autotune.judge.accuracy import quality
 from autotune.judge.board import Case, cases
 from autotune.judge.choice import admissible, choose
 from autotune.judge.findings import findings
+from autotune.judge.gradients import computing_in
 from autotune.judge.roofline import roofline
 from autotune.judge.speed import speed
 from autotune.judge.stability import stability
 from autotune.recommend_tables import candidate_rows, curves, excluded_rows, policy_rows, trial_rows
 from autotune.recommend_words import headline, noise_of, why
 from autotune.records import (
+    SIXTEEN_BIT_POLICIES,
     AccuracyEvidence,
     CostEvidence,
     HardwareProfile,
     MemoryEvidence,
+    Numerics,
     Recommendation,
     RunRecord,
     SoftwareInfo,
@@ -80,6 +83,7 @@ def recommend(record: RunRecord) -> Recommendation:
         findings=all_findings,
         noise_scale=noise_of(record),
         roofline=roofline(record.costs, record.hardware, judged),
+        numerics=_numerics(record, judged, winner),
         open_questions=record.open_questions,
         interrupted=record.interrupted,
         started_at=record.started_at,
@@ -91,6 +95,16 @@ def _leader(judged: Sequence[Case], record: RunRecord) -> Case | None:
     """The one whose curves are shown beside the baseline's where nothing changes: the best that was trained."""
     known = [case for case in judged if case.configuration != record.baseline and case.accuracy is not None]
     return max(known, key=lambda case: (case.gain.value if case.gain else 0.0, len(case.quality)), default=None)
+
+
+def _numerics(record: RunRecord, judged: Sequence[Case], winner: Case | None) -> Numerics | None:
+    if record.numerics is None:
+        return None
+    tried = [winner] if winner is not None else []
+    tried += [case for case in judged if case.configuration.policy in SIXTEEN_BIT_POLICIES]
+    sixteen = (case for case in tried if case.configuration.policy in SIXTEEN_BIT_POLICIES)
+    layers = next((trial.layers for case in sixteen for trial in case.trials if trial.layers), ())
+    return computing_in(record.numerics, layers)
 
 
 def _speed(base: Case | None, winner: Case | None) -> SpeedEvidence:

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 
 from autotune.capture import Captured, capture
 from autotune.errors import HardwareError, WorkerDied
-from autotune.judge.gradients import predicted_loss_scale
+from autotune.judge.gradients import numerics
 from autotune.measure.bench import Bench, CaptureFailed
 from autotune.memory import MACHINE, MODEL, Memory, outdated, remember
 from autotune.plan import plan as make_plan
@@ -22,7 +22,17 @@ from autotune.probe.profile import probe
 from autotune.progress import Listener, Note, StageStarted, ignore
 from autotune.readiness import come_since
 from autotune.recommend import hardware_fingerprint, model_fingerprint, recommend, software_fingerprint
-from autotune.records import BASELINE_POLICY, Finding, LayerCost, Measurement, Recommendation, RunRecord, Severity
+from autotune.records import (
+    BASELINE_POLICY,
+    Finding,
+    LayerCost,
+    Measurement,
+    Numerics,
+    Recommendation,
+    RunRecord,
+    Severity,
+    WorkloadInfo,
+)
 from autotune.reports.write import write_reports
 from autotune.search import Search
 from autotune.settings import Settings
@@ -77,7 +87,8 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
     profile = replace(place.profile, ceilings=ceilings)
     costs = _costs(bench)
     listener(StageStarted(stage="plan", detail="what is worth trying"))
-    scale = _predicted_loss_scale(bench) if wants_loss_scales(profile, settings) else None
+    seen = _numerics(bench, workload, min(_PROFILE_S, budget.total_s / 10))
+    scale = seen.gradients.predicted_loss_scale if seen and wants_loss_scales(profile, settings) else None
     plan = make_plan(profile, workload, settings, predicted_loss_scale=scale)
     memory = _memory(settings, place, captured, listener)
     plan = replace(plan, first=(*plan.first, *memory.first))
@@ -135,6 +146,7 @@ def _tune(settings: Settings, listener: Listener, place: Sitting, started_at: st
         findings=(*captured.findings, *thread_findings(profile.cpu, workload.intra_op_threads), *plan.findings, *extra),
         options=settings.judge_options(),
         costs=costs,
+        numerics=seen,
     )
     return conclude(record, folder, listener)
 
@@ -198,14 +210,13 @@ def _identity(settings: Settings, place: Sitting) -> dict[str, str]:
     }
 
 
-def _predicted_loss_scale(bench: Bench) -> float | None:
-    """What the gradients allow with the weights that stand at ``fit``, where they are largest; None when unknown."""
+def _numerics(bench: Bench, workload: WorkloadInfo, limit_s: float) -> Numerics | None:
+    """How large the model's numbers are with the weights that stand at ``fit``; None when unknown."""
     try:
-        numbers = bench.profile(BASELINE_POLICY, 0, _PROFILE_S)
+        numbers = bench.profile(BASELINE_POLICY, 0, limit_s)
     except (WorkerDied, CaptureFailed):
         return None
-    gradients = numbers.get("gradients")
-    return predicted_loss_scale(None if gradients is None else gradients["largest"])
+    return numerics(numbers, workload.layers) if numbers["layers"] else None
 
 
 def _costs(bench: Bench) -> tuple[LayerCost, ...]:

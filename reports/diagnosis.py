@@ -6,7 +6,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from autotune.records.diagnosis import Diagnosis, Distribution
+from autotune.records.diagnosis import Diagnosis
+from autotune.records.numerics import Distribution
 from autotune.reports.diagnosis_words import headline, lost
 from autotune.reports.format import counted, percent, significant
 from autotune.reports.headroom_words import headroom_words, limit_words

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from autotune.records import BASELINE_POLICY, Outcome
-from autotune.records.diagnosis import Diagnosis, Distribution, PolicyDiagnosis
+from autotune.records.diagnosis import Diagnosis, PolicyDiagnosis
+from autotune.records.numerics import Distribution
 
 
 def headline(diagnosis: Diagnosis) -> str:

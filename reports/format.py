@@ -125,11 +125,14 @@ def size(size_bytes: float | None, *, missing: str = UNKNOWN) -> str:
 
 
 def percent(share: float | None, *, missing: str = UNKNOWN) -> str:
-    """A share, 0 to 1, in percent with two significant digits; small shares are not rounded to nothing."""
+    """A share, 0 to 1, in percent with two significant digits; small shares are not rounded to nothing, nor large ones to all."""
     if share is None:
         return missing
     if share in (0, 1):
         return f"{share * 100:.0f}%"
+    if 0.995 <= share < 1:
+        lacks = float(f"{100 * (1 - share):.1g}")
+        return f"{100 - lacks:.10g}%"
     return f"{share * 100:.0f}%" if 0.0995 <= share < 0.995 else f"{significant(share * 100, 2)}%"
 
 

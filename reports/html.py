@@ -31,9 +31,9 @@ def render_html(view: View) -> str:
     """
     specifications = figures(view)
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
-    scripts = [chart_library(), (TEMPLATES / "page.js").read_text(encoding="utf-8")]
-    if not specifications:
-        del scripts[0]
+    names = ("page.js", "float16.js") if view.numerics else ("page.js",)
+    scripts = [chart_library()] if specifications else []
+    scripts += [(TEMPLATES / name).read_text(encoding="utf-8") for name in names]
     return (
         environment()
         .get_template("report.html.j2")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from autotune.reports.captions import captions
-from autotune.reports.model import FindingLine, Number, RooflineView, View, Way
+from autotune.reports.model import FindingLine, Number, NumericsView, RooflineView, View, Way
 
 # Underscores inside words, such as mixed_bfloat16, mean nothing to Markdown.
 _SPECIAL = re.compile(r"([\\`*\[\]<|~$&]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9]))")
@@ -62,6 +62,8 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     if view.ruled_out:
         rows = [(_text(entry.what), _text(entry.why)) for entry in view.ruled_out]
         parts += ["## Ruled out", _table(("configuration", "reason"), rows)]
+    if view.numerics is not None:
+        parts += _numbers_of(view.numerics)
     if view.roofline is not None:
         parts += _roofline(view.roofline, images)
     if view.open_questions or view.go_on:
@@ -78,6 +80,23 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
         parts.append(_table(("operation", "dtype", "measured", "against float32", "size"), limits, right=(2, 3)))
     if view.command:
         parts += ["## Made by", _fenced(view.command, "shell")]
+    return parts
+
+
+def _numbers_of(numbers: NumericsView) -> list[str]:
+    rows = [
+        (_text(row.path), row.type, row.dtypes, *_numbers(row.largest, row.activations_lost, row.gradients_lost))
+        for row in numbers.layers[:_LAYERS_SHOWN]
+    ]
+    head = ("layer", "type", "dtypes", "largest activation", "activations lost", "gradients lost")
+    left = len(numbers.layers) - len(rows)
+    parts = ["## Numbers, layer by layer", _table(head, rows, right=(3, 4, 5))] if rows else []
+    parts += [f"{left} more layers are in the record."] if left > 0 else []
+    if numbers.keeps:
+        keeps = (
+            f"Of this model's gradients float16 keeps {numbers.keeps}; predicted loss scale {numbers.predicted.text}."
+        )
+        parts.append(keeps)
     return parts
 
 

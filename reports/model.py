@@ -249,6 +249,97 @@ class RooflineView:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Bar:
+    """One power of two in a histogram.
+
+    Attributes:
+        x: Left edge.
+        y: Upper edge.
+        height: Height; the histogram is 36 high.
+        lost: Whether float16 turns these numbers into zero or infinity.
+    """
+
+    x: float
+    y: float
+    height: float
+    lost: bool
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Histogram:
+    """How many numbers have which power of two; heights are square roots, so that rare ones are seen.
+
+    Attributes:
+        bars: One for each power of two that occurs.
+        says: The same in words, for those who do not see it.
+    """
+
+    bars: tuple[Bar, ...]
+    says: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LayerRow:
+    """One layer's numbers.
+
+    Attributes:
+        dtypes: What its variables are stored in, and what it computes in where a 16-bit policy was tried.
+    """
+
+    path: str
+    type: str
+    dtypes: str
+    largest: Number
+    activations: Histogram | None
+    activations_lost: Number
+    gradients: Histogram | None
+    gradients_lost: Number
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SurvivalRow:
+    """One magnitude as float16 leaves it, alone and scaled."""
+
+    gradient: str
+    alone: str
+    scaled: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Edges:
+    """Places on the axis of the histograms: where float16 rounds to zero, loses digits, ends; and the axis's width."""
+
+    zero: float
+    subnormal: float
+    end: float
+    width: float
+    first: int
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NumericsView:
+    """A model's numbers against float16.
+
+    Attributes:
+        layers: Layers that have numbers.
+        gradients: All gradients together; None without any.
+        keeps: Share of the model's gradients that float16 keeps, with how they are scaled: "98% alone".
+        predicted: The predicted loss scale, and its power of two for the figure.
+        survival: The table of magnitudes.
+        scale: The scale of that table.
+        edges: Of the histograms' axis.
+    """
+
+    layers: tuple[LayerRow, ...]
+    gradients: Histogram | None
+    keeps: str
+    predicted: Number
+    survival: tuple[SurvivalRow, ...]
+    scale: str
+    edges: Edges
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class View:
     """All that the views show of one recommendation.
 
@@ -271,6 +362,7 @@ class View:
         batch_note: Why the batch stays; empty where it may change.
         go_on: Command that goes on with what is open; empty where nothing is.
         roofline: The step against the machine's ceilings; None where that is unknown.
+        numerics: The model's numbers against float16; None where unknown.
         record_json: The whole record as JSON, for download.
         record_path: Where recommendation.json lies.
         report_path: Where report.html lies; empty when unknown.
@@ -305,6 +397,7 @@ class View:
     workload: tuple[Fact, ...]
     ceilings: tuple[CeilingLine, ...]
     roofline: RooflineView | None
+    numerics: NumericsView | None
     command: str
     started_at: str
     record_json: str

@@ -11,6 +11,7 @@ from autotune.reports import context, proofs, tables
 from autotune.reports import format as write
 from autotune.reports.highlights import highlights
 from autotune.reports.model import CurveLine, View, Way
+from autotune.reports.numerics import numerics_view
 from autotune.reports.roofline import roofline_view
 from autotune.reports.snippet import one_line, python_snippet, resume_command
 
@@ -29,6 +30,7 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
     workload = recommendation.workload
     record_path = str(PurePath(run_folder) / _RECORD_FILE) if run_folder else _RECORD_FILE
     planned = recommendation.cost.planned_epochs
+    numbers = recommendation.numerics
     return View(
         title=PurePath(workload.target).name or workload.target,
         place=context.place(recommendation),
@@ -59,6 +61,7 @@ def view(recommendation: Recommendation, run_folder: str | None = None) -> View:
         workload=context.workload_facts(workload, recommendation.workload_fingerprint),
         ceilings=context.ceiling_lines(recommendation.hardware),
         roofline=roofline_view(recommendation),
+        numerics=None if numbers is None else numerics_view(numbers.layers, numbers.gradients),
         command=recommendation.command,
         started_at=recommendation.started_at,
         record_json=dumps(recommendation, indent=None),

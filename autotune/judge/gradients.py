@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from autotune.records.diagnosis import Distribution, GradientNumerics, Survival
+from autotune.records import Distribution, GradientNumerics, LayerInfo, LayerNumerics, Numerics, Survival
+from autotune.records.codec import from_json
 
 SCALE = 1024.0
 _MAGNITUDES = (1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10)
@@ -51,6 +55,46 @@ def surviving(gradients: Distribution, scale: float) -> float | None:
     # 2**-25 itself rounds to zero, everything above it up to 2**-24 rounds to the smallest subnormal number.
     kept = sum(count for power, count in gradients.exponents.items() if -25 <= power + shift < 16)
     return kept / total
+
+
+def numerics(numbers: Mapping[str, Any], layers: Sequence[LayerInfo]) -> Numerics:
+    """A worker's profile of the model as a record.
+
+    Args:
+        numbers: ``layers`` and ``gradients`` as the worker counted them.
+        layers: The model's layers.
+
+    Raises:
+        UsageError: They do not fit the record.
+    """
+
+    def of(path: str, what: str) -> Distribution | None:
+        return _distribution(numbers["layers"].get(path, {}).get(what))
+
+    return Numerics(
+        layers=tuple(
+            LayerNumerics(
+                path=layer.path,
+                type=layer.type,
+                variable_dtype=layer.variable_dtype,
+                activations=of(layer.path, "activations"),
+                gradients=of(layer.path, "gradients"),
+            )
+            for layer in layers
+        ),
+        gradients=gradient_numerics(_distribution(numbers["gradients"])),
+    )
+
+
+def computing_in(numbers: Numerics, layers: Sequence[LayerInfo]) -> Numerics:
+    """The same with what each layer computed in where a 16-bit policy was tried."""
+    dtypes = {layer.path: layer.compute_dtype for layer in layers}
+    told = tuple(replace(layer, compute_dtype=dtypes.get(layer.path)) for layer in numbers.layers)
+    return replace(numbers, layers=told)
+
+
+def _distribution(data: Any) -> Distribution | None:
+    return None if data is None else from_json(Distribution, data, what="the worker's profile")
 
 
 def gradient_numerics(gradients: Distribution | None) -> GradientNumerics:

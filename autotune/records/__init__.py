@@ -13,6 +13,7 @@ from autotune.records.finding import Finding, Severity
 from autotune.records.hardware import Ceiling, CpuInfo, GpuInfo, HardwareProfile, SoftwareInfo, TpuInfo
 from autotune.records.measurement import Chunk, CurvePoint, Measurement, Outcome, Purpose
 from autotune.records.noise import GradientNoise, NoiseScale
+from autotune.records.numerics import Distribution, GradientNumerics, LayerNumerics, Numerics, Survival
 from autotune.records.recommendation import (
     AccuracyEvidence,
     AccuracyVerdictName,
@@ -50,22 +51,26 @@ __all__ = [
     "CpuInfo",
     "Curve",
     "CurvePoint",
+    "Distribution",
     "ExampleScores",
     "Excluded",
     "Finding",
     "FitCall",
     "GpuInfo",
     "GradientNoise",
+    "GradientNumerics",
     "HardwareProfile",
     "HeadroomEvidence",
     "JudgeOptions",
     "LayerCost",
     "LayerInfo",
+    "LayerNumerics",
     "LayerRoof",
     "LossScale",
     "Measurement",
     "MemoryEvidence",
     "NoiseScale",
+    "Numerics",
     "Outcome",
     "Plan",
     "PolicyRow",
@@ -83,6 +88,7 @@ __all__ = [
     "StabilityEvidence",
     "Standing",
     "StepTrace",
+    "Survival",
     "TpuInfo",
     "TrialRow",
     "WorkloadInfo",

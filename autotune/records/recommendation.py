@@ -10,6 +10,7 @@ from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile, SoftwareInfo
 from autotune.records.measurement import CurvePoint, Outcome, Purpose
 from autotune.records.noise import NoiseScale
+from autotune.records.numerics import Numerics
 from autotune.records.roofline import Roofline
 from autotune.records.run import Excluded
 from autotune.records.workload import WorkloadInfo
@@ -237,6 +238,8 @@ class Recommendation:
         why: Reasons behind the verdict, one sentence each.
         noise_scale: The gradient noise scale; None where it was not measured.
         roofline: The baseline's step against the machine's ceilings; None where either is unknown.
+        numerics: The model's numbers at float32, and what its layers compute in under the 16-bit policy of the answer, or the
+            first one tried; None where unknown.
         run_folder: Folder of the run; empty where it is not stored.
     """
 
@@ -265,6 +268,7 @@ class Recommendation:
     findings: tuple[Finding, ...] = ()
     noise_scale: NoiseScale | None = None
     roofline: Roofline | None = None
+    numerics: Numerics | None = None
     open_questions: tuple[str, ...] = ()
     interrupted: bool = False
     started_at: str = ""

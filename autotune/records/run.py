@@ -8,6 +8,7 @@ from autotune.records.configuration import Configuration
 from autotune.records.finding import Finding
 from autotune.records.hardware import HardwareProfile
 from autotune.records.measurement import Measurement
+from autotune.records.numerics import Numerics
 from autotune.records.roofline import LayerCost
 from autotune.records.workload import WorkloadInfo
 
@@ -61,6 +62,7 @@ class RunRecord:
         findings: Findings of the plan and the search.
         options: The decision rule's settings.
         costs: What a step of the baseline computes and moves, part by part; empty where it was not counted.
+        numerics: The model's numbers on one batch with the weights that stood at ``fit``; None where unknown.
     """
 
     schema: int = 1
@@ -78,3 +80,4 @@ class RunRecord:
     findings: tuple[Finding, ...] = ()
     options: JudgeOptions
     costs: tuple[LayerCost, ...] = ()
+    numerics: Numerics | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autotune.reports.html import render_html
@@ -158,6 +159,51 @@ def test_a_chart_fits_its_column_after_the_window_changes(browser: Any, written:
     assert opened.page.evaluate("document.documentElement.scrollWidth") <= 420
     width = opened.page.locator(".chart svg").first.bounding_box()["width"]
     assert 300 < width <= 400
+
+
+def test_float16_in_the_page_is_numpys(browser: Any, written: Any) -> None:
+    """Bits and value of every gradient and loss scale that the two dials can be set to, against numpy's own rounding."""
+    opened = Opened(browser, written("by_precision"))
+    seen = opened.page.evaluate(
+        """() => {
+            const [gradient, scale] = ["meets-gradient", "meets-scale"].map((id) => document.getElementById(id));
+            const figure = document.getElementById("meets");
+            const found = [];
+            for (let turn = 0; turn < 2400; turn += 1) {
+                gradient.value = String(-40 + (57 * turn) / 2399);
+                scale.value = String(turn % 25);
+                scale.dispatchEvent(new Event("input"));
+                found.push([Number(figure.dataset.product), Number(figure.dataset.bits), figure.dataset.half]);
+            }
+            // On the edges between two numbers, where ties go to the even one.
+            for (let power = -26; power <= 16; power += 1) {
+                gradient.value = String(power);
+                scale.value = "0";
+                gradient.dispatchEvent(new Event("input"));
+                found.push([Number(figure.dataset.product), Number(figure.dataset.bits), figure.dataset.half]);
+            }
+            return found;
+        }"""
+    )
+    assert len(seen) > 2400
+    with np.errstate(over="ignore", under="ignore"):
+        for product, bits, half in seen:
+            expected = np.float16(product)
+            assert (bits, float(half)) == (int(expected.view(np.uint16)), float(expected)), product
+    kinds = {bits == 0 or (2 if bits == 0x7C00 else 3 if bits < 0x400 else 4) for _, bits, _ in seen}
+    assert kinds == {True, 2, 3, 4}, "lost, infinite, subnormal and normal ones are among them"
+
+
+def test_the_dials_are_keys_and_words_too(browser: Any, written: Any) -> None:
+    page = Opened(browser, written("by_precision")).page
+    assert "lost" in page.locator("#meets-fate").inner_text()
+    scale = page.get_by_label("loss scale")
+    scale.focus()
+    for _ in range(10):
+        page.keyboard.press("ArrowRight")
+    assert "survives" in page.locator("#meets-fate").inner_text()
+    assert "1,024" in (scale.get_attribute("aria-valuetext") or "")
+    assert "exponent" in (page.locator("#meets-bits").get_attribute("aria-label") or "")
 
 
 def test_500_trials_are_usable_within_a_second(browser: Any, written: Any) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autotune.judge.gradients import gradient_numerics, predicted_loss_scale, survival, surviving
-from autotune.records.diagnosis import Distribution
+from autotune.records.numerics import Distribution
 
 
 def of(values: np.ndarray) -> Distribution:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from autotune.judge.gradients import gradient_numerics
 from autotune.records import AccuracyEvidence, Finding, Outcome, Severity
-from autotune.records.diagnosis import Diagnosis, Distribution, LayerNumerics, PolicyDiagnosis, Rescue
+from autotune.records.diagnosis import Diagnosis, PolicyDiagnosis, Rescue
+from autotune.records.numerics import Distribution, LayerNumerics
 from tests.unit.reports.samples import MARKUP
 
 MATCHES = AccuracyEvidence(metric="val_accuracy", baseline=0.91, candidate=0.911, seeds=3, verdict="matches")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from autotune.judge.gradients import gradient_numerics
 from autotune.records import (
     AccuracyEvidence,
     CandidateRow,
@@ -13,12 +14,15 @@ from autotune.records import (
     CpuInfo,
     Curve,
     CurvePoint,
+    Distribution,
     Excluded,
     Finding,
     FitCall,
     HardwareProfile,
+    LayerNumerics,
     LayerRoof,
     MemoryEvidence,
+    Numerics,
     Outcome,
     PolicyRow,
     PrecisionGain,
@@ -95,6 +99,38 @@ ROOFLINE = Roofline(
     gains=(
         PrecisionGain(policy="mixed_bfloat16", predicted=1.61, measured=1.713),
         PrecisionGain(policy="mixed_float16", predicted=0.24),
+    ),
+)
+NUMERICS = Numerics(
+    layers=tuple(
+        LayerNumerics(
+            path=path,
+            type=kind,
+            variable_dtype="float32",
+            compute_dtype="bfloat16",
+            activations=Distribution(
+                count=4096,
+                largest=largest,
+                smallest=2.0**-20,
+                exponents={-20: 12, -3: 900, 0: 3000},
+                vanish={},
+                overflow={},
+            ),
+            gradients=Distribution(
+                count=864,
+                largest=0.02,
+                smallest=2.0**-30,
+                exponents={-30: 30, -12: 700, -6: 134},
+                vanish={"float16": 0.0347, "bfloat16": 0.0},
+                overflow={"float16": 0.0, "bfloat16": 0.0},
+            ),
+        )
+        for path, kind, largest in (("conv2d_1", "Conv2D", 3.4), ("<i>dense</i>", "Dense", 12.5))
+    ),
+    gradients=gradient_numerics(
+        Distribution(
+            count=1728, largest=0.02, smallest=2.0**-30, exponents={-30: 60, -12: 1400, -6: 268}, vanish={}, overflow={}
+        )
     ),
 )
 WORKLOAD = WorkloadInfo(
@@ -321,6 +357,7 @@ def by_precision() -> Recommendation:
             ),
         ),
         roofline=ROOFLINE,
+        numerics=NUMERICS,
         started_at="2025-12-01T10:04:00+00:00",
         command="autotune recommend examples/train.py --budget 10m -- --data 'my data'",
     )

@@ -11,8 +11,9 @@ from rich.console import Console
 from autotune.records import AccuracyEvidence, Outcome
 from autotune.records.diagnosis import Diagnosis, PolicyDiagnosis, Rescue
 from autotune.reports.diagnosis import render_diagnosis
-from autotune.reports.diagnosis_page import histogram, render_diagnosis_page
+from autotune.reports.diagnosis_page import render_diagnosis_page
 from autotune.reports.diagnosis_words import headline
+from autotune.reports.numerics import histogram
 from tests.unit.reports.diagnoses import MATCHES, WORSE, cured, distribution, hostile
 from tests.unit.reports.samples import MARKUP
 
