@@ -26,11 +26,11 @@ def render_markdown(view: View, brief: bool = False, figures: Mapping[str, str] 
         brief: Only the answer, its proofs, the policy table and how to use it.
         figures: Where the figures lie, by name, relative to the file; left out of a brief one.
     """
-    parts = [f"{'###' if brief else '#'} {_text(view.headline)}", f"{_text(view.title)} on {_text(view.place)}"]
+    parts = [f"{'###' if brief else '#'} {plain(view.headline)}", f"{plain(view.title)} on {plain(view.place)}"]
     if view.interrupted:
         parts.append("Stopped before it was done: this is the best answer so far.")
     parts += [_list(view.why)] if view.why else []
-    parts.append(_table(("", "", ""), [(f"**{p.label}**", _STATES[p.state], _text(p.text)) for p in view.proofs]))
+    parts.append(table(("", "", ""), [(f"**{p.label}**", _STATES[p.state], plain(p.text)) for p in view.proofs]))
     level = "####" if brief else "##"
     if view.policies:
         parts += [f"{level} Measured policies", _policies(view)]
@@ -45,7 +45,7 @@ def _images(view: View, figures: Mapping[str, str]) -> dict[str, str]:
     """Each figure as an image with its caption."""
     words = captions(view)
     return {
-        name: f"![{_text(words[name].says)}]({quote(path)})\n\n{_text(words[name].reads)}"
+        name: f"![{plain(words[name].says)}]({quote(path)})\n\n{plain(words[name].reads)}"
         for name, path in figures.items()
     }
 
@@ -60,8 +60,8 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
     if view.batch_note:
         parts.append(_sentence(view.batch_note))
     if view.ruled_out:
-        rows = [(_text(entry.what), _text(entry.why)) for entry in view.ruled_out]
-        parts += ["## Ruled out", _table(("configuration", "reason"), rows)]
+        rows = [(plain(entry.what), plain(entry.why)) for entry in view.ruled_out]
+        parts += ["## Ruled out", table(("configuration", "reason"), rows)]
     if view.numerics is not None:
         parts += _numbers_of(view.numerics)
     if view.roofline is not None:
@@ -73,11 +73,11 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
         parts += ["## Findings", "\n".join(_finding(finding) for finding in view.findings)]
     if view.trials:
         parts += ["## Trials", *(images[name] for name in ("trials",) if name in images), _trials(view)]
-    facts = [(fact.label, _text(fact.value)) for fact in (*view.workload, *view.machine, *view.software)]
-    parts += ["## Measured on", _table(("", ""), facts)]
+    facts = [(fact.label, plain(fact.value)) for fact in (*view.workload, *view.machine, *view.software)]
+    parts += ["## Measured on", table(("", ""), facts)]
     if view.ceilings:
-        limits = [(c.operation, c.dtype, c.rate.text, c.relative.text, _text(c.size)) for c in view.ceilings]
-        parts.append(_table(("operation", "dtype", "measured", "against float32", "size"), limits, right=(2, 3)))
+        limits = [(c.operation, c.dtype, c.rate.text, c.relative.text, plain(c.size)) for c in view.ceilings]
+        parts.append(table(("operation", "dtype", "measured", "against float32", "size"), limits, right=(2, 3)))
     if view.command:
         parts += ["## Made by", _fenced(view.command, "shell")]
     return parts
@@ -85,12 +85,12 @@ def _evidence(view: View, images: Mapping[str, str]) -> list[str]:
 
 def _numbers_of(numbers: NumericsView) -> list[str]:
     rows = [
-        (_text(row.path), row.type, row.dtypes, *_numbers(row.largest, row.activations_lost, row.gradients_lost))
+        (plain(row.path), row.type, row.dtypes, *_numbers(row.largest, row.activations_lost, row.gradients_lost))
         for row in numbers.layers[:_LAYERS_SHOWN]
     ]
     head = ("layer", "type", "dtypes", "largest activation", "activations lost", "gradients lost")
     left = len(numbers.layers) - len(rows)
-    parts = ["## Numbers, layer by layer", _table(head, rows, right=(3, 4, 5))] if rows else []
+    parts = ["## Numbers, layer by layer", table(head, rows, right=(3, 4, 5))] if rows else []
     parts += [f"{left} more layers are in the record."] if left > 0 else []
     if numbers.keeps:
         keeps = (
@@ -104,30 +104,30 @@ def _roofline(roof: RooflineView, images: Mapping[str, str]) -> list[str]:
     text = roof.text[:1].upper() + roof.text[1:]
     parts = ["## Model against machine", _sentence(text), *(images[name] for name in ("roofline",) if name in images)]
     if roof.gains:
-        gains = [(_text(row.policy), row.predicted.text, row.measured.text) for row in roof.gains]
-        parts.append(_table(("policy", "predicted gain", "measured"), gains, right=(1, 2)))
+        gains = [(plain(row.policy), row.predicted.text, row.measured.text) for row in roof.gains]
+        parts.append(table(("policy", "predicted gain", "measured"), gains, right=(1, 2)))
     rows = [
-        (_text(row.path), *_numbers(row.flops, row.bytes, row.least, row.share), row.bound)
+        (plain(row.path), *_numbers(row.flops, row.bytes, row.least, row.share), row.bound)
         for row in roof.parts[:_LAYERS_SHOWN]
     ]
     head = ("part of the step", "operations", "bytes moved", "shortest time", "share", "bound by")
-    return [*parts, _table(head, rows, right=(1, 2, 3, 4))]
+    return [*parts, table(head, rows, right=(1, 2, 3, 4))]
 
 
 def _policies(view: View) -> str:
-    head = ("policy", "ms a step", "relative", view.epochs, _text(view.metric), "")
+    head = ("policy", "ms a step", "relative", view.epochs, plain(view.metric), "")
     rows = [
         (
-            f"**{_text(row.policy)}**" if row.chosen else _text(row.policy),
+            f"**{plain(row.policy)}**" if row.chosen else plain(row.policy),
             row.step_time.text,
             row.relative.text,
             row.run.text,
             row.accuracy.text,
-            _text("; ".join(part for part in (row.verdict, row.note) if part)),
+            plain("; ".join(part for part in (row.verdict, row.note) if part)),
         )
         for row in view.policies
     ]
-    return _table(head, rows, right=(1, 2, 3, 4))
+    return table(head, rows, right=(1, 2, 3, 4))
 
 
 def _candidates(view: View) -> str:
@@ -135,7 +135,7 @@ def _candidates(view: View) -> str:
         "configuration",
         "samples a second",
         "relative",
-        _text(view.metric),
+        plain(view.metric),
         "time to quality",
         "predicted",
         "peak memory",
@@ -143,32 +143,32 @@ def _candidates(view: View) -> str:
     )
     rows = [
         (
-            f"**{_text(row.name)}**" if row.chosen else _text(row.name),
+            f"**{plain(row.name)}**" if row.chosen else plain(row.name),
             *_numbers(row.samples, row.relative, row.quality, row.time_to_quality, row.predicted, row.memory),
-            _text("; ".join(part for part in (row.verdict, row.note) if part)),
+            plain("; ".join(part for part in (row.verdict, row.note) if part)),
         )
         for row in view.candidates
     ]
-    return _table(head, rows, right=(1, 2, 3, 4, 5, 6))
+    return table(head, rows, right=(1, 2, 3, 4, 5, 6))
 
 
 def _trials(view: View) -> str:
-    head = ("trial", "purpose", "configuration", "seed", "outcome", "ms a step", "relative", _text(view.metric), "")
+    head = ("trial", "purpose", "configuration", "seed", "outcome", "ms a step", "relative", plain(view.metric), "")
     rows = [
         (
             row.number.text,
             row.purpose,
-            _text(row.name),
+            plain(row.name),
             row.seed.text,
             row.outcome,
             *_numbers(row.step_time, row.relative, row.metric),
-            _text(row.reason),
+            plain(row.reason),
         )
         for row in view.trials[:_TRIALS_SHOWN]
     ]
-    table = _table(head, rows, right=(0, 3, 5, 6, 7))
+    shown = table(head, rows, right=(0, 3, 5, 6, 7))
     left = len(view.trials) - len(rows)
-    return table if left <= 0 else f"{table}\n\n{left} more are in {_text(view.record_path)}."
+    return shown if left <= 0 else f"{shown}\n\n{left} more are in {plain(view.record_path)}."
 
 
 def _numbers(*numbers: Number) -> tuple[str, ...]:
@@ -176,13 +176,13 @@ def _numbers(*numbers: Number) -> tuple[str, ...]:
 
 
 def _finding(finding: FindingLine) -> str:
-    where = f" ({', '.join(_text(place) for place in finding.where)})" if finding.where else ""
+    where = f" ({', '.join(plain(place) for place in finding.where)})" if finding.where else ""
     advice = f" {_sentence(finding.advice)}" if finding.advice else ""
     return f"- **{finding.severity}** {_sentence(finding.message)}{where}{advice}"
 
 
 def _way(way: Way) -> str:
-    return f"{_text(way.title)}:\n\n{_fenced(way.code, way.language)}"
+    return f"{plain(way.title)}:\n\n{_fenced(way.code, way.language)}"
 
 
 def _fenced(code: str, language: str) -> str:
@@ -197,15 +197,22 @@ def _list(texts: Sequence[str]) -> str:
 
 
 def _sentence(text: str) -> str:
-    text = _text(text)
+    text = plain(text)
     return text if text.endswith((".", "!", "?")) else text + "."
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> str:
+    """A table of cells that are Markdown already.
+
+    Args:
+        head: Its heads.
+        rows: Its cells, by row.
+        right: Columns set flush right.
+    """
     rule = ["---:" if column in right else "---" for column in range(len(head))]
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (head, rule, *rows))
 
 
-def _text(text: str) -> str:
+def plain(text: str) -> str:
     """Text that Markdown shows as it is: one line, special characters escaped."""
     return _LEADING.sub(r"\1\\\2", _SPECIAL.sub(r"\\\1", " ".join(text.split())))

@@ -1,11 +1,12 @@
-"""The record itself, as JSON text."""
+"""A record itself, as JSON text."""
 
 from __future__ import annotations
 
-from autotune.records import Recommendation
+from typing import Any
+
 from autotune.records.codec import dumps
 
 
-def render_json(recommendation: Recommendation) -> str:
-    """The content of recommendation.json, ending in a newline."""
-    return dumps(recommendation) + "\n"
+def render_json(record: Any) -> str:
+    """The record's fields, ending in a newline; for a recommendation this is the content of recommendation.json."""
+    return dumps(record) + "\n"

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-_COMMANDS = ("recommend", "diagnose", "probe", "run", "report", "schema")
+_COMMANDS = ("recommend", "diagnose", "probe", "run", "report", "compare", "export", "schema")
 
 
 class Stopped(Exception):

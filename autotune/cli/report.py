@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-
-class OutputFormat(StrEnum):
-    """How the report is rendered."""
-
-    TERMINAL = "terminal"
-    HTML = "html"
-    MARKDOWN = "markdown"
-    JSON = "json"
+from autotune.cli.common import Output, OutputFormat, deliver, on_screen
 
 
 def report_command(
@@ -23,9 +15,7 @@ def report_command(
     output_format: Annotated[
         OutputFormat, typer.Option("--format", help="html, markdown, json or terminal.")
     ] = OutputFormat.TERMINAL,
-    output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write.", show_default="standard output")
-    ] = None,
+    output: Output = None,
     brief: Annotated[
         bool, typer.Option("--brief", help="Markdown for a comment: the answer and its proofs only.")
     ] = False,
@@ -44,34 +34,14 @@ def report_command(
         raise UsageError("--brief is a form of Markdown", hint="give --format markdown too")
     answer = recommend(read_run(run))
     shown = view(answer, str(run if run.is_dir() else run.parent))
-    if output_format is OutputFormat.TERMINAL and output is None:
-        from rich.console import Console
-
-        render_terminal(shown, Console())
-        return
     if output_format is OutputFormat.HTML:
-        text = render_html(shown)
+        deliver(render_html(shown), output)
     elif output_format is OutputFormat.MARKDOWN:
-        text = render_markdown(shown, brief=brief)
+        deliver(render_markdown(shown, brief=brief), output)
     elif output_format is OutputFormat.JSON:
-        text = render_json(answer)
+        deliver(render_json(answer), output)
     else:
-        from io import StringIO
-
-        from rich.console import Console
-
-        buffer = StringIO()
-        render_terminal(shown, Console(file=buffer, width=100))
-        text = buffer.getvalue()
-    if output is None:
-        typer.echo(text)
-        return
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(
-            f"--output: {output} cannot be written: {error.strerror}", hint="give a file in a folder that exists"
-        ) from None
+        on_screen(lambda console: render_terminal(shown, console), output)
 
 
 def register(app: typer.Typer) -> None:

@@ -36,7 +36,9 @@ _STUDY = "study.log"
 _MOST = 1e12
 # A folder with one of these is a run's; with a report.html or a study.log alone it is more likely somebody else's.
 _MARKS = (TRIALS, IDENTITY, _DIAGNOSIS)
+_FOLDERS = ("exports", "figures", "logs")
 _OURS = {
+    *_FOLDERS,
     RECOMMENDATION,
     RUN,
     TRIALS,
@@ -46,8 +48,6 @@ _OURS = {
     LENGTH,
     SETTINGS,
     "diagnosis.html",
-    "figures",
-    "logs",
     _STUDY,
     "report.html",
     "report.md",
@@ -137,10 +137,10 @@ class RunFolder:
 
     def empty(self) -> None:
         """Takes away what an earlier run left here, the lock aside."""
-        for name in _OURS - {_LOCK, "figures", "logs"}:
+        for name in _OURS.difference(_FOLDERS, {_LOCK}):
             with contextlib.suppress(FileNotFoundError):
                 (self.path / name).unlink()
-        for name in ("figures", "logs"):
+        for name in _FOLDERS:
             shutil.rmtree(self.path / name, ignore_errors=True)
         self.logs.mkdir(exist_ok=True)
 

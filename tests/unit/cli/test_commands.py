@@ -47,7 +47,10 @@ def test_without_a_command_it_helps(capsys: pytest.CaptureFixture[str]) -> None:
     """All commands are listed; nothing was asked for, so it is a usage error."""
     assert run([]) == 2
     told = "".join(capsys.readouterr())
-    assert all(command in told for command in ("recommend", "diagnose", "probe", "run", "report", "schema"))
+    assert all(
+        command in told
+        for command in ("recommend", "diagnose", "probe", "run", "report", "compare", "export", "schema")
+    )
 
 
 def test_the_help_of_recommend_names_the_strategies(
@@ -115,6 +118,57 @@ def test_report_into_a_place_that_cannot_be_written(finished: Path, capsys: pyte
     assert run(["report", str(finished), "--output", "no/such/folder/answer.md"]) == 2
     err = capsys.readouterr().err
     assert "--output: no/such/folder/answer.md cannot be written" in err and "hint:" in err
+
+
+@pytest.mark.parametrize(
+    ("form", "start"), [("terminal", "The same"), ("html", "<!doctype"), ("markdown", "# The"), ("json", "{")]
+)
+def test_compare_in_every_format(finished: Path, capsys: pytest.CaptureFixture[str], form: str, start: str) -> None:
+    assert run(["compare", str(finished), str(finished / "recommendation.json"), "--format", form]) == 0
+    told = capsys.readouterr()
+    assert told.out.startswith(start) and told.err == ""
+
+
+def test_compare_with_what_is_no_run(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["compare", str(finished), "nowhere"]) == 2
+    assert "nowhere does not exist" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("kind", "start"), [("csv", "trial,purpose"), ("python", "# "), ("yaml", "verdict:")])
+def test_export_of_text_goes_to_standard_output_or_a_file(
+    finished: Path, capsys: pytest.CaptureFixture[str], kind: str, start: str
+) -> None:
+    assert run(["export", str(finished), "--to", kind]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith(start)
+    assert run(["export", str(finished), "--to", kind, "-o", "there"]) == 0
+    assert Path("there").read_text() == told.removesuffix("\n") == capsys.readouterr().out + told.removesuffix("\n")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "tensorboard"])
+def test_export_of_files_goes_below_the_run(finished: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    assert run(["export", str(finished), "--to", kind]) == 0
+    assert capsys.readouterr().out.startswith("written: a run/exports/")
+    assert list((finished / "exports").iterdir())
+    with RunFolder(finished) as folder:
+        folder.empty()
+    assert not (finished / "exports").exists()
+
+
+def test_export_without_its_package_says_how_to_install_it(
+    finished: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in ("pyarrow", "tensorboard.compat.proto", "mlflow.entities"):
+        monkeypatch.setitem(sys.modules, package, None)
+    for kind in ("parquet", "tensorboard", "mlflow"):
+        assert run(["export", str(finished), "--to", kind]) == 2
+        assert f"pip install 'keras-autotune[{kind}]'" in " ".join(capsys.readouterr().err.split())
+
+
+def test_export_to_a_place_that_cannot_be_written(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for kind in ("csv", "parquet", "tensorboard"):
+        assert run(["export", str(finished), "--to", kind, "-o", "/proc/nowhere/file"]) == 2
+        assert "/proc/nowhere/file cannot be written" in " ".join(capsys.readouterr().err.split())
 
 
 def test_brief_is_a_form_of_markdown(finished: Path, capsys: pytest.CaptureFixture[str]) -> None:

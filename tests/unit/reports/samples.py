@@ -21,6 +21,7 @@ from autotune.records import (
     HardwareProfile,
     LayerNumerics,
     LayerRoof,
+    LossScale,
     MemoryEvidence,
     Numerics,
     Outcome,
@@ -546,6 +547,86 @@ def failed_float16() -> Recommendation:
     )
 
 
+def by_batch_alone() -> Recommendation:
+    """Recommended for its batch; the precision stays as written."""
+    chosen = BASELINE.but(batch_size=256, learning_rate_factor=2.0)
+    record = by_batch()
+    return replace(
+        record,
+        headline="Use float32 at batch 256, learning rate x2: 1.31x sooner at the same accuracy (1.22 to 1.40).",
+        why=("No 16-bit policy is faster here than float32.",),
+        configuration=chosen,
+        speed=replace(record.speed, speedup=1.42, speedup_low=1.37, speedup_high=1.47, step_time_s=0.0555),
+        stability=replace(record.stability, headroom=None),
+        policy_table=(
+            record.policy_table[0],
+            *(replace(row, relative_speed=0.9, step_time_s=0.0219) for row in record.policy_table[1:]),
+        ),
+        candidates=(record.candidates[0], replace(record.candidates[-1], configuration=chosen)),
+    )
+
+
+def nothing_stable() -> Recommendation:
+    """Every 16-bit policy breaks; the script stays as it is."""
+    record = keep_baseline()
+    broken = ("mixed_bfloat16", "mixed_float16")
+    return replace(
+        record,
+        headline="Keep the script as it is: no 16-bit policy trained stably here.",
+        why=tuple(f"{policy}: the loss became nan at step {7 + n}." for n, policy in enumerate(broken)),
+        policy_table=(
+            record.policy_table[0],
+            *(
+                PolicyRow(policy=policy, outcome=Outcome.NON_FINITE, note=f"loss became nan at step {7 + n}")
+                for n, policy in enumerate(broken)
+            ),
+        ),
+        trials=(
+            *record.trials[:1],
+            *(
+                trial(
+                    n, config, None, outcome=Outcome.NON_FINITE, steps=6 + n, reason=f"loss became nan at step {6 + n}"
+                )
+                for n, config in enumerate((BFLOAT16, FLOAT16), 1)
+            ),
+        ),
+        excluded=tuple(
+            Excluded(configuration=config, reason=f"non-finite at step {7 + n}: loss")
+            for n, config in enumerate((BFLOAT16, FLOAT16))
+        ),
+        roofline=None,
+    )
+
+
+def rescued_layers() -> Recommendation:
+    """float16 holds with two layers kept in float32."""
+    chosen = FLOAT16.but(float32_layers=("encoder/scores", "head"), loss_scale=LossScale(initial=2.0**12))
+    record = by_precision()
+    return replace(
+        record,
+        headline=(
+            "Use mixed_float16 at batch 64, float32 in encoder/scores and head: 1.46x faster (1.40 to 1.52), same accuracy."
+        ),
+        why=("With encoder/scores and head in float32 every update of mixed_float16 was finite.",),
+        configuration=chosen,
+        speed=replace(record.speed, speedup=1.46, speedup_low=1.4, speedup_high=1.52, step_time_s=0.0135),
+        stability=replace(record.stability, skipped_updates=0, loss_scale_initial=4096.0, loss_scale_final=8192.0),
+        candidates=(record.candidates[0], replace(record.candidates[1], configuration=chosen, relative_speed=1.46)),
+        findings=(
+            Finding(
+                code="activation_overflow",
+                severity=Severity.WARNING,
+                message="encoder/scores reaches 81,200, above the 65,504 of float16",
+                layer="encoder/scores",
+                policy="mixed_float16",
+                advice="keep encoder/scores in float32",
+                line="train.py:22",
+                confirmed=True,
+            ),
+        ),
+    )
+
+
 def nothing_known() -> Recommendation:
     """As little as a record may hold."""
     return Recommendation(
@@ -595,6 +676,9 @@ SAMPLES = {
     "interrupted": interrupted,
     "fixed_batch": fixed_batch,
     "failed_float16": failed_float16,
+    "by_batch_alone": by_batch_alone,
+    "nothing_stable": nothing_stable,
+    "rescued_layers": rescued_layers,
     "nothing_known": nothing_known,
     "many_trials": many_trials,
 }
